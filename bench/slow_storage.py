@@ -123,7 +123,7 @@ def rows_per_second(folder, data, manifest, read_threads, budget, seconds):
         server.wait_serving()
         out = subprocess.run(
             [str(BIN / "penstock"), "bench", str(manifest), "--servers", server.address,
-             "--dtype", "packed", "--lanes", "16", "--seconds", str(seconds), "--json"],
+             "--dtype", "packed", "--lanes", "16", "--seconds", str(seconds), "--json", "-"],
             check=True, stdout=subprocess.PIPE, text=True).stdout
     finally:
         server.end()

@@ -59,7 +59,7 @@ class Stream:
         self.waits_file.unlink(missing_ok=True)
         self.process = subprocess.Popen(
             [str(BIN / "penstock"), "stream", str(data / "manifest.pb"), "--servers", servers,
-             "--epochs", "0", "--json", "--waits", str(self.waits_file), *map(str, args)],
+             "--epochs", "0", "--json", "-", "--waits", str(self.waits_file), *map(str, args)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
 
     def batches(self):

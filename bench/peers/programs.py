@@ -88,7 +88,7 @@ class Penstock:
         ids = self.folder / "ids"
         digest = json.loads(self.run(
             "penstock", "stream", self.manifest, *self.source_args, "--split", split, "--dtype",
-            self.dtype, "--digest", "--json", "--global-batch-size", self.args.batch, "--ids", ids,
+            self.dtype, "--digest", "--json", "-", "--global-batch-size", self.args.batch, "--ids", ids,
             *args))["digest"]
         rows = (line.rsplit("\t", 1) for line in ids.read_text().splitlines())
         return [self.record(shard, int(number)) for shard, number in rows], digest
@@ -104,5 +104,5 @@ class Penstock:
     def records(self, step):
         rows = json.loads(self.run("penstock", "which", self.manifest, *self.source_args, "--split",
                                    "train", "--step", step, "--global-batch-size", self.args.batch,
-                                   "--json"))["rows"]
+                                   "--json", "-"))["rows"]
         return [self.record(row["shard"], row["record"]) for row in rows]

@@ -60,7 +60,7 @@ def penstock_rate(folder, epochs):
     spec = REPOSITORY / "tests/tensorflow/specs/table.textproto"
     result = subprocess.run(
         [REPOSITORY / "build/release/bin/penstock", "stream", folder, "--spec", spec,
-         "--dtype", "f32", "--global-batch-size", str(BATCH), "--epochs", str(epochs), "--json"],
+         "--dtype", "f32", "--global-batch-size", str(BATCH), "--epochs", str(epochs), "--json", "-"],
         check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     streamed = json.loads(result.stdout)
     return streamed["rows"] / streamed["seconds"]

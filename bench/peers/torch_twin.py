@@ -64,7 +64,7 @@ def compare(penstock, args, weights_file, result):
     fens = [argument for fen in FENS for argument in ("--fen", fen)]
     penstock.untrained("start", "--init-from", weights_file)
     ours = json.loads(penstock.run("penstock-train", "predict", "--checkpoint",
-                                   penstock.checkpoint("start"), "--json", *fens))
+                                   penstock.checkpoint("start"), "--json", "-", *fens))
     with torch.no_grad():
         theirs = twin(tensors(packed)[0])
     result["output_max_difference"] = float(

@@ -77,12 +77,13 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifestArgument(const std::
   return interrupted.ok() ? std::move(manifest) : interrupted;
 }
 
-absl::Status ChooseSpecOf(LoaderOptions& options) {
+absl::Status ChooseSpecOf(LoaderOptions& options, absl::string_view dtype) {
   PENSTOCK_ASSIGN_OR_RETURN(SpecChoice choice,
                             ChooseSpec(std::move(options.spec), *options.manifest));
   if (!choice.note.empty()) PrintEscaped(stderr, "penstock: %s\n", choice.note);
   options.spec = std::move(choice.spec);
   options.spec_name = std::move(choice.name);
+  if (dtype == kAutoDtype) options.dtype = DefaultDtype(options.spec);
   return absl::OkStatus();
 }
 

@@ -24,8 +24,8 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifestArgument(const std::
                                                                      const LoaderOptions& options);
 
 // ChooseSpec() for options.manifest, where options.spec is what --spec names or has no tensors;
-// tells on stderr of one that was made.
-absl::Status ChooseSpecOf(LoaderOptions& options);
+// tells on stderr of one that was made. With a `dtype` of "auto", DefaultDtype() too.
+absl::Status ChooseSpecOf(LoaderOptions& options, absl::string_view dtype);
 
 // BuildIndex() with the same.
 absl::StatusOr<IndexResult> BuildIndexWithProgress(const std::vector<std::string>& paths,

@@ -1,32 +1,33 @@
-// penstock decode: writes a shard as NumPy arrays.
+// penstock decode: writes records as NumPy arrays.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/byte_size.h"
 #include "base/io/file_source.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "cli/data/record_decoder.h"
-#include "cli/data/record_sample.h"
+#include "cli/data/array_files.h"
+#include "cli/data/dataset_argument.h"
+#include "cli/terminal/close_on_interrupt.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
-#include "client/loader/dataset_spec.h"
-#include "client/plan/epoch_order.h"
+#include "client/flags/source_flags.h"
+#include "client/loader/loader_plan.h"
+#include "records/container/shard_reader.h"
 #include "records/dataset/feature_survey.h"
-#include "records/dataset/manifest.h"
-#include "records/dataset/record_check.h"
-#include "records/decode/npy.h"
-#include "records/decode/program.h"
 #include "records/decode/spec.h"
-#include "records/format/tfrecord_reader.h"
 
 namespace penstock {
 namespace {
@@ -36,125 +37,133 @@ struct DecodeFlags {
   std::string output;
   std::string spec;
   std::string dtype = "i8";
+  std::string split = "all";
+  std::string records;
   uint64_t seed = 0;
   bool force = false;
 };
 
-// Returns the path of the array of a tensor: NAME.npy in the output folder.
-absl::StatusOr<std::string> ArrayFile(const DecodeFlags& flags, const std::string& tensor) {
-  if (absl::StrContains(tensor, "/") || tensor.find('\0') != std::string::npos) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("tensor '", tensor, "' cannot be a file's name"));
-  }
-  std::string path = absl::StrCat(flags.output, "/", tensor, ".npy");
-  PENSTOCK_RETURN_IF_ERROR(CheckReplaces(path, flags.force));
-  return path;
-}
-
-// Returns a manifest that has only the format and the features of the shard's first records.
-absl::StatusOr<Manifest> SurveyShard(const ByteSource& shard, uint64_t max_records) {
-  TfRecordReader reader(shard);
-  Record record;
-  std::optional<FeatureSurvey> survey;
-  ManifestBuilder builder;
-  for (uint64_t i = 0; i < max_records; ++i) {
-    PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
-    const absl::StatusOr<bool> more = reader.Next(record);
-    if (!more.ok() || !*more) break;  // Decoding reports the damage.
-    if (!survey.has_value()) {
-      const RecordFormat format = FormatOf(record.payload);
-      survey.emplace(format);
-      builder.SetFormat(format);
-    }
-    survey->Add(record.payload).IgnoreError();  // Decoding reports it.
-  }
-  if (survey.has_value()) builder.SetFeatures(survey->Summary());
-  return builder.Build();
-}
-
-absl::StatusOr<v1::DecodeSpec> SpecFor(const ByteSource& shard, const std::string& name) {
-  PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec named, LoadNamedSpec(name));
-  // A named spec is only checked against the records; a spec is made from all of them.
-  const uint64_t max_records =
-      name.empty() ? std::numeric_limits<uint64_t>::max() : RecordCheck::kSurveyedRecords;
-  PENSTOCK_ASSIGN_OR_RETURN(const Manifest manifest, SurveyShard(shard, max_records));
-  absl::StatusOr<SpecChoice> choice = ChooseSpec(std::move(named), manifest);
-  if (!choice.ok()) return Annotate(choice.status(), shard.name());
-  if (!choice->note.empty()) PrintEscaped(stderr, "penstock: %s\n", choice->note);
-  return std::move(choice->spec);
-}
-
-// Decodes records in blocks and writes an array for each tensor.
-class ArrayWriter {
- public:
-  static absl::StatusOr<ArrayWriter> Create(const Program& program, const DecodeFlags& flags) {
-    PENSTOCK_ASSIGN_OR_RETURN(RecordDecoder decoder,
-                              RecordDecoder::Create(program, AugmentationKeyOf(flags.seed, 0)));
-    ArrayWriter writer(std::move(decoder));
-    for (const TensorInfo& tensor : program.tensors()) {
-      PENSTOCK_ASSIGN_OR_RETURN(const std::string path, ArrayFile(flags, tensor.name));
-      PENSTOCK_ASSIGN_OR_RETURN(NpyWriter file,
-                                NpyWriter::Create(path, tensor.dtype, tensor.shape));
-      writer.files_.push_back(std::move(file));
-    }
-    return writer;
-  }
-
-  absl::Status Add(std::span<const uint8_t> payload) {
-    PENSTOCK_RETURN_IF_ERROR(decoder_.Add(payload));
-    return decoder_.pending() == kBlockRows ? Flush() : absl::OkStatus();
-  }
-
-  absl::Status Finish() {
-    PENSTOCK_RETURN_IF_ERROR(Flush());
-    for (NpyWriter& file : files_) PENSTOCK_RETURN_IF_ERROR(file.Finish());
-    return absl::OkStatus();
-  }
-
-  const DecodeCounters& counters() const { return decoder_.counters(); }
-
- private:
-  static constexpr size_t kBlockRows = 1024;
-
-  explicit ArrayWriter(RecordDecoder decoder) : decoder_(std::move(decoder)) {}
-
-  absl::Status Flush() {
-    PENSTOCK_RETURN_IF_ERROR(decoder_.Decode());
-    for (size_t i = 0; i < files_.size(); ++i) {
-      PENSTOCK_RETURN_IF_ERROR(files_[i].Append(decoder_.blocks()[i]));
-    }
-    return absl::OkStatus();
-  }
-
-  RecordDecoder decoder_;
-  std::vector<NpyWriter> files_;  // There is one for each tensor.
+// Rows [begin, end) of a split in file order.
+struct Range {
+  uint64_t begin = 0;
+  uint64_t end = 0;
 };
 
-absl::Status Decode(const DecodeFlags& flags) {
-  PENSTOCK_ASSIGN_OR_RETURN(WireDtype dtype, ParseWireDtype(flags.dtype));
-  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(flags.input));
-  InterruptGuard interrupts;
-  PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec spec, SpecFor(*source, flags.spec));
-  PENSTOCK_ASSIGN_OR_RETURN(Program program, Program::Compile(spec, dtype));
-  std::error_code error;
-  std::filesystem::create_directories(flags.output, error);
-  if (error) return ErrnoToStatus(error.value(), flags.output);
-  PENSTOCK_ASSIGN_OR_RETURN(ArrayWriter writer, ArrayWriter::Create(program, flags));
+// "A:B" as Python slices have it, or one number; either end may be missing. Empty: all.
+absl::StatusOr<Range> ParseRange(const std::string& text, uint64_t rows) {
+  Range range{0, rows};
+  if (text.empty()) return range;
+  const std::vector<std::string> ends = absl::StrSplit(text, ':');
+  const bool one = ends.size() == 1;
+  const bool valid = ends.size() <= 2 &&
+                     (ends[0].empty() ? !one : absl::SimpleAtoi(ends[0], &range.begin)) &&
+                     (one || ends[1].empty() || absl::SimpleAtoi(ends[1], &range.end));
+  if (!valid) {
+    return UsageError(absl::StrCat("--records ", text,
+                                   ": is no range; 100:200 is the records from 100 on and before "
+                                   "200, counted from 0"));
+  }
+  if (one) range.end = range.begin + 1;
+  range.end = std::min(range.end, rows);
+  if (range.begin < range.end) return range;
+  return UsageError(
+      absl::StrCat("--records ", text, ": holds none of the ", Counted(rows, "record", "records")));
+}
 
-  Progress progress({.label = "decoding"});
-  PENSTOCK_RETURN_IF_ERROR(ForEachRecord(*source, [&](const Record& record) {
-    progress.Add(1);
-    return Annotate(
-        writer.Add(record.payload),
-        absl::StrCat(flags.input, ": record ", record.number, " at offset ", record.offset));
-  }));
-  PENSTOCK_RETURN_IF_ERROR(writer.Finish());
-  progress.Finish(absl::StrCat("arrays in ", flags.output));
-  if (uint64_t mates = writer.counters().mates_without_sign; mates > 0) {
-    PrintEscaped(stderr, "penstock: %s mates are stored as 0: their score is a draw's\n",
-                 absl::StrCat(mates));
+absl::StatusOr<RecordFormat> FormatOfShard(const std::string& path) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));
+  PENSTOCK_ASSIGN_OR_RETURN(ShardReader reader, ShardReader::Create(*source));
+  Record record;
+  PENSTOCK_ASSIGN_OR_RETURN(const bool any, reader.Next(record));
+  return any ? FormatOf(record.payload) : RecordFormat::kExample;
+}
+
+// A spec is made from all of its records, so all are parsed.
+absl::StatusOr<Manifest> IndexShard(const std::string& path) {
+  IndexOptions index;
+  PENSTOCK_ASSIGN_OR_RETURN(index.format, FormatOfShard(path));
+  index.output = (std::filesystem::path(path).parent_path() / kManifestName).string();
+  index.in_memory = true;
+  index.verify = true;
+  PENSTOCK_ASSIGN_OR_RETURN(IndexResult result, BuildIndexWithProgress({path}, index));
+  if (result.damage.empty()) return std::move(result.manifest);
+  const DamagedRange& damage = result.damage.listed().front();
+  return absl::DataLossError(absl::StrCat(damage.file, ": record ", damage.record, " at offset ",
+                                          damage.offset, ": ", damage.reason));
+}
+
+absl::StatusOr<std::shared_ptr<const Manifest>> OpenInput(const std::string& path,
+                                                          const LoaderOptions& options) {
+  std::error_code ignored;  // After an error, opening the file fails too.
+  if (std::filesystem::is_directory(path, ignored)) return OpenManifestArgument(path, options);
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));
+  PENSTOCK_ASSIGN_OR_RETURN(const bool is_manifest, IsManifestFile(*source));
+  if (is_manifest) return OpenManifestArgument(path, options);
+  PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, IndexShard(path));
+  return std::make_shared<const Manifest>(std::move(manifest));
+}
+
+// So many rows are decoded at once.
+uint64_t BatchRows(std::span<const TensorInfo> tensors) {
+  constexpr uint64_t kBatchBytes = uint64_t{8} << 20;
+  uint64_t row_bytes = 1;
+  for (const TensorInfo& tensor : tensors) row_bytes += tensor.row_bytes;
+  return std::clamp<uint64_t>(kBatchBytes / row_bytes, 1, 1024);
+}
+
+// All records in file order, in this process.
+absl::StatusOr<LoaderOptions> MakeLoaderOptions(const DecodeFlags& flags) {
+  LoaderOptions options;
+  PENSTOCK_ASSIGN_OR_RETURN(options.dtype, ParseWireDtype(flags.dtype));
+  PENSTOCK_ASSIGN_OR_RETURN(options.plan.split, ParseSplit(flags.split));
+  PENSTOCK_ASSIGN_OR_RETURN(options.spec, LoadNamedSpec(flags.spec));
+  options.plan.seed = flags.seed;
+  options.plan.shuffle = false;
+  options.remainder = Remainder::kShort;
+  options.report = [](absl::string_view line) { PrintEscaped(stderr, "penstock: %s\n", line); };
+  PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenInput(flags.input, options));
+  PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options, flags.dtype));
+  return options;
+}
+
+absl::Status WriteRows(Loader& loader, uint64_t rows, ArrayFiles& arrays, Progress& progress) {
+  Batch batch;
+  while (rows > 0) {
+    PENSTOCK_ASSIGN_OR_RETURN(const bool more, loader.Next(batch));
+    PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
+    if (!more) return absl::InternalError("the rows ended early");
+    const uint64_t taken = std::min<uint64_t>(rows, batch.rows());
+    PENSTOCK_RETURN_IF_ERROR(arrays.Append(batch.tensors(), taken));
+    progress.Add(taken);
+    rows -= taken;
   }
   return absl::OkStatus();
+}
+
+absl::Status Decode(const DecodeFlags& flags) {
+  if (absl::Status given = CheckManifestFlag(flags.input); !given.ok()) {
+    return UsageError(given.message());
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, MakeLoaderOptions(flags));
+  PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(options.spec, options.dtype));
+  const uint64_t all = options.manifest->num_records(options.plan.split);
+  PENSTOCK_ASSIGN_OR_RETURN(const Range range, ParseRange(flags.records, all));
+  options.global_batch_size = BatchRows(program.tensors());
+  if (range.begin > 0) {
+    PENSTOCK_ASSIGN_OR_RETURN(const Plan plan, MakePlan(options));
+    options.start = Cursor{plan.fingerprint(), 0, range.begin};
+  }
+  InterruptGuard interrupts;
+  PENSTOCK_ASSIGN_OR_RETURN(ArrayFiles arrays,
+                            ArrayFiles::Create(flags.output, flags.force, program.tensors()));
+  if (range.end > range.begin) {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<Loader> loader, Loader::Open(options));
+    PENSTOCK_ASSIGN_OR_RETURN(const auto close, CloseOnInterrupt::Start(*loader));
+    Progress progress({.label = "decoding", .total = range.end - range.begin});
+    PENSTOCK_RETURN_IF_ERROR(WriteRows(*loader, range.end - range.begin, arrays, progress));
+    progress.Finish(absl::StrCat("arrays in ", flags.output));
+  }
+  return arrays.Finish();
 }
 
 }  // namespace
@@ -162,21 +171,34 @@ absl::Status Decode(const DecodeFlags& flags) {
 void AddDecodeCommand(CLI::App& app, absl::Status& outcome) {
   CLI::App& command = AddCommand(
       app, "decode",
-      "Decode all records of a shard to one NumPy file a tensor: planes.npy, flags.npy and\n"
-      "score.npy of chess records; as packed the features' own bytes, d.npy and s.npy.",
+      "Decode the records of a dataset or of one shard, in file order, to NumPy arrays, one for\n"
+      "each tensor: planes, flags and score of chess records; as packed the features' own bytes,\n"
+      "d and s.",
+      "penstock decode data -o arrays\n"
+      "penstock decode data/manifest.pb --records 0:1000 --split holdout -o holdout.npz\n"
       "penstock decode data/chess-00000-of-00004.tfrecord --spec chess --dtype f32 -o arrays");
   auto flags = std::make_shared<DecodeFlags>();
-  command.add_option("input", flags->input, "SHARD: a TFRecord file, gzip and zstd too")
-      ->required()
+  command
+      .add_option("manifest,--manifest", flags->input,
+                  "The dataset: a DIR (its manifest.pb; without one it is indexed first), a\n"
+                  "MANIFEST, or a SHARD")
+      ->type_name("DATASET")
       ->default_str("");
-  command.add_option("-o,--output", flags->output, "Folder to write to, made if need be")
+  command
+      .add_option("-o,--output", flags->output,
+                  "Folder for NAME.npy of each tensor, made if need be, or one file FILE.npz")
       ->required();
   command.add_option(
       "--spec", flags->spec,
-      "A built-in decode spec or a textproto file; empty: chess for chess's features, else one "
-      "made from the features of the shard");
-  command.add_option("--dtype", flags->dtype, "What planes and flags become")
+      "A built-in decode spec or a textproto file; empty: chess for chess's features, else the "
+      "manifest's own, else one made from the features");
+  command.add_option("--dtype", flags->dtype, "What numeric tensors become")
       ->check(CLI::IsMember({"packed", "i8", "f32", "f64"}));
+  command.add_option("--split", flags->split, "Which records")
+      ->check(CLI::IsMember({"train", "holdout", "all"}));
+  command.add_option("--records", flags->records,
+                     "A range of these, counted from 0, such as 100:200 for 100 to 199, :10, or 7; "
+                     "empty: all");
   command.add_option("--seed", flags->seed,
                      "The seed of random image operations, which are those of epoch 0");
   command.add_flag("--force", flags->force, "Replace existing arrays of these names");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/flags/json_flag.h"
 #include "base/json_text.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
@@ -24,7 +25,7 @@ namespace {
 struct WhichFlags {
   LoaderFlags loader;
   uint64_t step = 0;
-  bool json = false;
+  std::string json;
 };
 
 struct NamedRecord {
@@ -75,7 +76,7 @@ absl::StatusOr<std::vector<NamedRecord>> RecordsByReading(LoaderOptions options,
   options.max_steps = 1;
   options.record_ids = true;
   options.look_ahead_bytes = 1;  // The fewest slots.
-  PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options));
+  PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options, kAutoDtype));
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, Loader::Open(std::move(options)));
   Batch batch;
   PENSTOCK_ASSIGN_OR_RETURN(const bool more, loader->Next(batch));
@@ -175,16 +176,14 @@ nlohmann::json ToJson(const StepRecords& found, const Manifest& manifest) {
 
 absl::Status Which(const WhichFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, ToLoaderOptions(flags.loader));
+  PENSTOCK_RETURN_IF_ERROR(CheckDataset(flags.loader));
   PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
   const std::shared_ptr<const Manifest> manifest = options.manifest;
   absl::StatusOr<StepRecords> found = FindRecords(std::move(options), flags.step);
   if (!found.ok()) return UsageErrorOf(found.status());
-  if (flags.json) {
-    PrintEscaped(stdout, "%s\n", Multiline(JsonText(ToJson(*found, *manifest), 2)));
-  } else {
-    Print(*found, *manifest);
-  }
-  return absl::OkStatus();
+  if (flags.json != kStandardOutput) Print(*found, *manifest);
+  if (flags.json.empty()) return absl::OkStatus();
+  return WriteJson(flags.json, JsonText(ToJson(*found, *manifest), 2));
 }
 
 }  // namespace
@@ -195,16 +194,16 @@ void AddWhichCommand(CLI::App& app, absl::Status& outcome) {
       "Print the records that form a step, by shard and number in the shard, in the order of the\n"
       "rows. It follows from the manifest and the plan alone; only where chunks hold records of\n"
       "both splits the step is read too. With --on-error replace it is read too, and the records\n"
-      "that stand for others are marked \"replaced\". Steps count from 0, or from --cursor on. Of "
-      "a\n"
-      "training give what it had: --split train, --global-batch-size and --seed.",
+      "that stand for others are marked \"replaced\". Steps count from 0, or from --cursor on. "
+      "Give\n"
+      "the options of the order that the training had, such as --global-batch-size and --seed.",
       "penstock which --manifest data/manifest.pb --seed 7 --step 1000\n"
-      "penstock which data/manifest.pb --seed 7 --step 1000 --rank 3 --world-size 8 --json");
+      "penstock which data/manifest.pb --seed 7 --step 1000 --rank 3 --world-size 8 --json -");
   auto flags = std::make_shared<WhichFlags>();
   flags->loader.epochs = 0;
   AddLoaderFlags(command, flags->loader);
   command.add_option("--step", flags->step, "The step's number")->required()->default_str("");
-  command.add_flag("--json", flags->json, "Print one JSON object");
+  AddJsonFlag(command, flags->json, "Write the step");
   OnRun(command, outcome, [flags] { return Which(*flags); });
 }
 

@@ -52,8 +52,8 @@ class WhichCommandTest : public CommandFixture {
   }
   // The same of all steps before `steps`, as stream writes them.
   Words Stream(uint64_t steps, const Words& flags) {
-    EXPECT_EQ(Run(Joined({"stream", path_, "--json", "--epochs", "2", "--ids", scratch_.File("ids"),
-                          "--steps", absl::StrCat(steps)},
+    EXPECT_EQ(Run(Joined({"stream", path_, "--json", "-", "--epochs", "2", "--ids",
+                          scratch_.File("ids"), "--steps", absl::StrCat(steps)},
                          flags)),
               0)
         << error_;
@@ -129,10 +129,10 @@ TEST_F(WhichCommandTest, NeedsNothingButTheManifest) {
 TEST_F(WhichCommandTest, PrintsJson) {
   const Words rows = Which(1, {"--global-batch-size", "100", "--rank", "1", "--world-size", "2"});
   ASSERT_EQ(Run({"which", path_, "--global-batch-size", "100", "--rank", "1", "--world-size", "2",
-                 "--step", "1", "--json"}),
+                 "--step", "1", "--json", "-"}),
             0);
   const nlohmann::json json = nlohmann::json::parse(out_);
-  EXPECT_EQ(json["split"], "all");
+  EXPECT_EQ(json["split"], "train");
   EXPECT_EQ(json["global_batch_size"], 100);
   EXPECT_EQ(json["seed"], 0);
   EXPECT_EQ(json["step"], 1);
@@ -149,20 +149,20 @@ TEST_F(WhichCommandTest, PrintsJson) {
             Which(2, {"--global-batch-size", "100"}));
 }
 
-// A training reads another split, in other batches, than this command does unless it is told.
+// By default in what those of a training count.
 TEST_F(WhichCommandTest, SaysWhatItsStepsCountIn) {
   ASSERT_EQ(Run({"which", path_, "--step", "1"}), 0) << error_;
-  EXPECT_THAT(out_, StartsWith("# split all, global batch 512, seed 0\n# step 1: "));
-  ASSERT_EQ(Run({"which", path_, "--split", "train", "--global-batch-size", "256", "--seed", "7",
+  EXPECT_THAT(out_, StartsWith("# split train, global batch 256, seed 0\n# step 1: "));
+  ASSERT_EQ(Run({"which", path_, "--split", "all", "--global-batch-size", "512", "--seed", "7",
                  "--step", "1"}),
             0);
-  EXPECT_THAT(out_, StartsWith("# split train, global batch 256, seed 7\n"));
+  EXPECT_THAT(out_, StartsWith("# split all, global batch 512, seed 7\n"));
 }
 
 TEST_F(WhichCommandTest, RefusesACursorOfAnotherSplit) {
-  ASSERT_EQ(Run({"which", path_, "--split", "train", "--step", "0", "--json"}), 0) << error_;
+  ASSERT_EQ(Run({"which", path_, "--split", "train", "--step", "0", "--json", "-"}), 0) << error_;
   const std::string cursor = nlohmann::json::parse(out_)["next_cursor"];
-  EXPECT_EQ(Run({"which", path_, "--step", "0", "--cursor", cursor}), 2);
+  EXPECT_EQ(Run({"which", path_, "--split", "all", "--step", "0", "--cursor", cursor}), 2);
   EXPECT_THAT(error_, HasSubstr("--cursor: the cursor " + cursor + " belongs to another order"));
   EXPECT_EQ(Run({"which", path_, "--split", "train", "--step", "0", "--cursor", cursor}), 0);
 }

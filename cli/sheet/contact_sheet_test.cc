@@ -56,7 +56,7 @@ TEST_F(ContactSheetTest, DrawsOriginalsToAPicture) {
 }
 
 TEST_F(ContactSheetTest, APageShowsEachRecordOnceOrWhyNot) {
-  ASSERT_EQ(Sheet(data_.path(), "sheet.HTML", {"--rows", "50", "--json"}), 0) << error_;
+  ASSERT_EQ(Sheet(data_.path(), "sheet.HTML", {"--rows", "50", "--json", "-"}), 0) << error_;
   EXPECT_EQ(Json()["contact_sheet"]["records"], 50);
   const std::string page = out_folder_.Read("sheet.HTML");
   for (int i = 0; i < 50; ++i) EXPECT_THAT(page, HasSubstr(absl::StrCat("<span>#", i, "</span>")));

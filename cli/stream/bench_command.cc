@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "base/flags/json_flag.h"
 #include "base/flags/number_flags.h"
 #include "base/json_text.h"
 #include "base/print_escaped.h"
@@ -40,7 +41,7 @@ constexpr char kServersOwnManifest[] = "server:manifest.pb";
 struct BenchFlags {
   LoaderFlags loader;
   double seconds = 10;
-  bool json = false;
+  std::string json;
 };
 
 // What is counted since the start, at one moment.
@@ -145,7 +146,7 @@ Path PathOf(const std::vector<LoaderStats::Server>& servers) {
 BenchSetup SetupOf(const LoaderOptions& options, const LoaderStats& stats) {
   BenchSetup setup{.path = PathOf(stats.servers),
                    .dtype = options.dtype,
-                   .packable = Program::Compile(options.spec, WireDtype::kPacked).ok(),
+                   .packable = DefaultDtype(options.spec) == WireDtype::kPacked,
                    .connections = options.network.connections,
                    .shared_memory = options.network.shared_memory,
                    .threads = options.local_threads};
@@ -255,7 +256,7 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifest(const std::string& 
                                                              const LoaderOptions& options) {
   if (!name.empty()) return OpenManifestArgument(name, options);
   if (options.servers == kLocalServer) {
-    return UsageError("--manifest is required with --servers local:");
+    return UsageError("with --servers local: a dataset is needed: DIR or MANIFEST");
   }
   auto manifest = OpenManifestArgument(kServersOwnManifest, options);
   if (!absl::IsNotFound(manifest.status())) return manifest;
@@ -266,7 +267,7 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifest(const std::string& 
 absl::Status RunBench(const BenchFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, ToLoaderOptions(flags.loader));
   PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifest(flags.loader.manifest, options));
-  PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options));
+  PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options, flags.loader.dtype));
   InterruptGuard interrupts;
   const absl::Duration time = absl::Seconds(flags.seconds);
   if (ProgressOptions::IsTerminal()) {
@@ -279,13 +280,13 @@ absl::Status RunBench(const BenchFlags& flags) {
   figures->link_bytes_per_second = MeasureLink(options, *figures, time / 10);
   PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
   const BenchVerdict verdict = Judge(*figures);
-  if (flags.json) {
-    PrintEscaped(stdout, "%s\n", Multiline(JsonText(ToJson(*figures, verdict), 2)));
-  } else {
-    for (const std::string& line : BenchLines(*figures, verdict))
+  if (flags.json != kStandardOutput) {
+    for (const std::string& line : BenchLines(*figures, verdict)) {
       PrintEscaped(stdout, "%s\n", line);
+    }
   }
-  return absl::OkStatus();
+  if (flags.json.empty()) return absl::OkStatus();
+  return WriteJson(flags.json, JsonText(ToJson(*figures, verdict), 2));
 }
 
 }  // namespace
@@ -299,17 +300,17 @@ void AddBenchCommand(CLI::App& app, absl::Status& outcome) {
       "measured by asking for the same few rows again and again and dropping the answers.",
       "penstock bench --servers 10.0.0.1:7070,10.0.0.2:7070\n"
       "penstock bench data/manifest.pb --servers dns:///penstock:7070 --dtype i8 --seconds 30 "
-      "--json");
+      "--json -");
   auto flags = std::make_shared<BenchFlags>();
   flags->loader.epochs = 0;
   AddLoaderFlags(command, flags->loader);
   AddStepsFlag(command, flags->loader);
   CLI::Option& manifest = *command.get_option("--manifest");
-  manifest.required(false)->description(absl::StrCat(
-      manifest.get_description(), ";\nwithout: ", kServersOwnManifest, " of --servers"));
+  manifest.description(absl::StrCat(manifest.get_description(), ";\nwithout: ", kServersOwnManifest,
+                                    " of --servers"));
   command.add_option("--seconds", flags->seconds, "How long to measure")
       ->check(Number(0.01, 86400));
-  command.add_flag("--json", flags->json, "Print one JSON object");
+  AddJsonFlag(command, flags->json, "Write the figures");
   OnRun(command, outcome, [flags] { return RunBench(*flags); });
 }
 

@@ -50,7 +50,7 @@ const char* PathName(Path path);  // "local", "shared memory", "loopback", "netw
 struct BenchSetup {
   Path path = Path::kNetwork;
   WireDtype dtype = WireDtype::kI8;
-  bool packable = true;                       // The spec can be sent as packed.
+  bool packable = true;                       // Packed takes fewer bytes.
   uint32_t connections = 0;                   // 0: as many as it takes.
   bool shared_memory = true;                  // False: --no-shm.
   std::string no_shared_memory_because = {};  // kLoopback: it was offered and does not work.

@@ -50,16 +50,13 @@ absl::Status FillFromSource(const LoaderFlags& flags, LoaderOptions& options) {
 }  // namespace
 
 void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
-  command
-      .add_option("manifest,--manifest", flags.manifest,
-                  "MANIFEST, a DIR (its manifest.pb; without one it is indexed first), or\n"
-                  "server:PATH: the manifest at PATH beneath the --data-root of --servers;\n"
-                  "server:DIR/ is DIR/manifest.pb there, server: is manifest.pb")
-      ->required()
-      ->default_str("");
+  AddManifestFlag(command, flags.manifest);
   AddSourceFlags(command, flags.source);
-  command.add_option("--dtype", flags.dtype, "What numeric tensors travel as")
-      ->check(CLI::IsMember({"packed", "i8", "bf16", "f32", "f64"}));
+  command
+      .add_option("--dtype", flags.dtype,
+                  "What numeric tensors travel as; auto: packed where the spec expands bits, such\n"
+                  "as chess's, else i8")
+      ->check(CLI::IsMember({"auto", "packed", "i8", "bf16", "f32", "f64"}));
   command.add_option("--split", flags.split, "Which records")
       ->check(CLI::IsMember({"train", "holdout", "all"}));
   command.add_option("--global-batch-size", flags.global_batch_size, "Rows of a step, all ranks");
@@ -82,7 +79,9 @@ absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags) {
   LoaderOptions options;
   PENSTOCK_RETURN_IF_ERROR(FillFromSource(flags, options));
   PENSTOCK_ASSIGN_OR_RETURN(options.spec, LoadNamedSpec(flags.source.spec));
-  PENSTOCK_ASSIGN_OR_RETURN(options.dtype, AsUsage("--dtype", ParseWireDtype(flags.dtype)));
+  if (flags.dtype != kAutoDtype) {
+    PENSTOCK_ASSIGN_OR_RETURN(options.dtype, AsUsage("--dtype", ParseWireDtype(flags.dtype)));
+  }
   PENSTOCK_ASSIGN_OR_RETURN(options.plan.split, AsUsage("--split", ParseSplit(flags.split)));
   options.plan.seed = flags.seed;
   options.global_batch_size = flags.global_batch_size;
@@ -99,6 +98,11 @@ absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags) {
       AsUsage("--memory-budget",
               ParseByteSizeOrZero(flags.memory_budget, EngineOptions::kMinMemoryBudget)));
   return options;
+}
+
+absl::Status CheckDataset(const LoaderFlags& flags) {
+  const absl::Status given = CheckManifestFlag(flags.manifest);
+  return given.ok() ? given : UsageError(given.message());
 }
 
 absl::Status UsageErrorOf(const absl::Status& failed) {

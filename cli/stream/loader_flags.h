@@ -8,6 +8,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
 #include "client/flags/source_flags.h"
+#include "client/loader/dataset_spec.h"
 #include "client/loader/loader.h"
 
 namespace penstock {
@@ -15,11 +16,12 @@ namespace penstock {
 struct LoaderFlags {
   std::string manifest;
   SourceFlags source;
-  std::string dtype = "i8";
-  std::string split = "all";
+  // Defaults are those of penstock-train, so that its digests and steps are these.
+  std::string dtype = kAutoDtype;
+  std::string split = "train";
   std::string cursor;
   std::string memory_budget = "0";
-  uint64_t global_batch_size = 512;
+  uint64_t global_batch_size = 256;
   uint64_t seed = 0;
   uint64_t epochs = 1;
   uint64_t steps = 0;
@@ -35,8 +37,12 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags);
 void AddStepsFlag(CLI::App& command, LoaderFlags& flags);
 
 // UsageError() for flags that do not fit together; everything but the manifest is filled in, and
-// the spec if --spec names one. Prints on stderr what an operator should know besides.
+// the spec if --spec names one; a dtype of "auto" is ChooseSpecOf()'s. Prints on stderr what an
+// operator should know besides.
 absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags);
+
+// UsageError() if no dataset was given.
+absl::Status CheckDataset(const LoaderFlags& flags);
 
 // Of what a loader, or its plan, failed with: UsageError() where that is for the flags, naming
 // --cursor if it is for that; the rest as it is.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "base/byte_size.h"
+#include "base/flags/json_flag.h"
 #include "base/flags/number_flags.h"
 #include "base/json_text.h"
 #include "base/print_escaped.h"
@@ -14,6 +15,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/data/array_files.h"
 #include "cli/data/dataset_argument.h"
 #include "cli/stream/line_file.h"
 #include "cli/stream/loader_flags.h"
@@ -35,11 +37,28 @@ struct StreamFlags {
   MetricsFlags metrics;
   std::string ids;
   std::string waits;
+  std::string npy;
   double pace = 0;
   bool digest = false;
   bool digest_by_record = false;
-  bool json = false;
+  std::string json;
 };
+
+// Writes FOLDER/STEP/TENSOR.npy.
+absl::Status WriteBatch(const Batch& batch, const std::string& folder) {
+  std::vector<TensorInfo> tensors;
+  for (const TensorView& view : batch.tensors()) {
+    tensors.push_back({.name = std::string(view.name),
+                       .dtype = view.dtype,
+                       .shape = {view.shape.begin(), view.shape.end()},
+                       .row_bytes = view.row_bytes});
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(ArrayFiles arrays,
+                            ArrayFiles::Create(absl::StrFormat("%s/%08d", folder, batch.step()),
+                                               /*force=*/true, tensors));
+  PENSTOCK_RETURN_IF_ERROR(arrays.Append(batch.tensors(), batch.rows()));
+  return arrays.Finish();
+}
 
 // What becomes of the batches. The manifest outlives it.
 struct Sinks {
@@ -47,12 +66,13 @@ struct Sinks {
   std::optional<RecordDigest> digest_by_record = {};
   std::optional<LineFile> ids = {};
   std::optional<LineFile> waits = {};
+  std::string npy = {};  // A folder for batches; empty: none.
   const Manifest* manifest;
   Progress* progress;
 
   static absl::StatusOr<Sinks> Create(const StreamFlags& flags, const Manifest& manifest,
                                       Progress& progress) {
-    Sinks sinks = {.manifest = &manifest, .progress = &progress};
+    Sinks sinks = {.npy = flags.npy, .manifest = &manifest, .progress = &progress};
     if (flags.digest) sinks.digest.emplace();
     if (flags.digest_by_record) sinks.digest_by_record.emplace();
     if (!flags.ids.empty()) {
@@ -67,6 +87,7 @@ struct Sinks {
   absl::Status Take(const Batch& batch) {
     if (digest) digest->Add(batch);
     if (digest_by_record) digest_by_record->Add(batch);
+    if (!npy.empty()) PENSTOCK_RETURN_IF_ERROR(WriteBatch(batch, npy));
     progress->Add(batch.rows());
     return ids ? ids->WriteIds(batch.record_ids(), *manifest) : absl::OkStatus();
   }
@@ -252,8 +273,9 @@ absl::Status StreamRecords(const StreamFlags& flags) {
     return UsageError(valid.message());
   }
   options.report = [](absl::string_view line) { PrintEscaped(stderr, "penstock: %s\n", line); };
+  PENSTOCK_RETURN_IF_ERROR(CheckDataset(flags.loader));
   PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
-  PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options));
+  PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options, flags.loader.dtype));
   options.record_ids = !flags.ids.empty() || flags.digest_by_record;
   const std::shared_ptr<const Manifest> manifest = options.manifest;
   const Split split = options.plan.split;
@@ -277,10 +299,9 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   // What was read before a failure is told too: its cursor is where to go on.
   if (!status.ok() && interrupted.ok() && result.stats.rows == 0) return status;
   progress.Finish("");
-  if (flags.json) {
-    PrintEscaped(stdout, "%s\n", Multiline(JsonText(ToJson(result), 2)));
-  } else {
-    Print(result);
+  if (flags.json != kStandardOutput) Print(result);
+  if (!flags.json.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(WriteJson(flags.json, JsonText(ToJson(result), 2)));
   }
   return interrupted.ok() ? status : interrupted;
 }
@@ -313,11 +334,16 @@ void AddStreamCommand(CLI::App& app, absl::Status& outcome) {
                   "to FILE")
       ->default_str("");
   command
+      .add_option("--npy", flags->npy,
+                  "Write each batch to the folder DIR as NumPy arrays, DIR/STEP/TENSOR.npy, over\n"
+                  "those of a run before")
+      ->default_str("");
+  command
       .add_option("--pace", flags->pace,
                   "Read so many ROWS a second of this rank, as a trainer would: what is lost\n"
                   "waiting is not made up for; 0: as fast as they come")
       ->check(Number(0));
-  command.add_flag("--json", flags->json, "Print one JSON object");
+  AddJsonFlag(command, flags->json, "Write the figures");
   AddMetricsFlags(command, flags->metrics);
   OnRun(command, outcome, [flags] { return StreamRecords(*flags); });
 }

@@ -40,7 +40,7 @@ class StreamCommandTest : public CommandFixture {
     if (!std::count(more.begin(), more.end(), "--remainder")) {
       more.insert(more.end(), {"--remainder", "short"});
     }
-    more.insert(more.begin(), {"stream", data_.path(), "--json"});
+    more.insert(more.begin(), {"stream", data_.path(), "--json", "-"});
     return Run(more);
   }
   std::string Digest(std::vector<std::string> more) {
@@ -63,7 +63,7 @@ class StreamCommandTest : public CommandFixture {
 };
 
 TEST_F(StreamCommandTest, ReportsWhatItRead) {
-  ASSERT_EQ(Stream({"--epochs", "2", "--global-batch-size", "300"}), 0) << error_;
+  ASSERT_EQ(Stream({"--epochs", "2", "--global-batch-size", "300", "--dtype", "i8"}), 0) << error_;
   EXPECT_EQ(Json()["rows"], 2000);
   EXPECT_EQ(Json()["steps"], 8);
   EXPECT_EQ(Json()["bytes"], 2000 * 1550);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "base/flags/json_flag.h"
 #include "base/json_text.h"
 #include "base/print_escaped.h"
 #include "base/process/process_limits.h"
@@ -36,7 +37,7 @@ struct TopFlags {
   std::string interval = "1s";
   bool once = false;
   bool clients = false;
-  bool json = false;
+  std::string json;
 };
 
 nlohmann::json ToJson(const ClientLoad& client) {
@@ -78,12 +79,11 @@ std::string NowText() {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
 }
 
-// One object a line.
-void PrintJson(const std::vector<ServerLoad>& loads, const absl::Status& missing) {
+std::string ToJson(const std::vector<ServerLoad>& loads, const absl::Status& missing) {
   nlohmann::json json = {{"time", NowText()}, {"servers", nlohmann::json::array()}};
   for (const ServerLoad& load : loads) json["servers"].push_back(ToJson(load));
   if (!missing.ok()) json["missing"] = std::string(missing.message());
-  PrintEscaped(stdout, "%s\n", JsonText(json));
+  return JsonText(json);
 }
 
 // In place of what was there before, which is erased before a line's text: after a line as wide as
@@ -111,17 +111,16 @@ void WaitFor(absl::Duration time) {
 }
 
 absl::Status Print(const TopWatch& watch, const TopFlags& flags, bool terminal) {
-  if (flags.json) {
-    PrintJson(watch.loads(), watch.missing());
-  } else {
-    PrintTable(watch, flags, terminal);
+  if (flags.json != kStandardOutput) PrintTable(watch, flags, terminal);
+  if (!flags.json.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(WriteJson(flags.json, ToJson(watch.loads(), watch.missing())));
   }
   return FlushStandardOutput();
 }
 
 absl::Status Run(TopWatch& watch, const TopFlags& flags, absl::Duration interval) {
   InterruptGuard interrupts;
-  const bool terminal = isatty(STDOUT_FILENO) && !flags.once && !flags.json;
+  const bool terminal = isatty(STDOUT_FILENO) && !flags.once && flags.json != kStandardOutput;
   if (terminal) PrintEscaped(stdout, "\x1b[2J");
   watch.Look();
   do {
@@ -174,7 +173,7 @@ void AddTopCommand(CLI::App& app, absl::Status& outcome) {
       "folders, those of this token. Rates are of the time between two looks. Where names are too\n"
       "long for their column, the domain that all share is left out; --json has it.",
       "penstock top --servers 10.0.0.1:7070,10.0.0.2:7070\n"
-      "penstock top --servers 127.0.0.1:7070 --once --json | jq '.servers[].rows_per_second'");
+      "penstock top --servers 127.0.0.1:7070 --once --json - | jq '.servers[].rows_per_second'");
   auto flags = std::make_shared<TopFlags>();
   command
       .add_option(
@@ -189,7 +188,10 @@ void AddTopCommand(CLI::App& app, absl::Status& outcome) {
       "Look twice, --interval apart; print once and end, with 1 if a server did not answer or\n"
       "a name or file of --servers could not be read");
   command.add_flag("--clients", flags->clients, "Also a line for each client of a server");
-  command.add_flag("--json", flags->json, "Print one JSON object a line, clients included");
+  AddJsonFlag(command, flags->json, "Write each look, clients included, over the one before,")
+      ->description(
+          "Write each look as a line of JSON, clients included, to FILE, which has the\n"
+          "last one; - is standard output, in place of the text, and has all");
   AddNetworkFlags(command, flags->network);
   OnRun(command, outcome, [flags] { return Top(*flags); });
 }

@@ -33,6 +33,13 @@ struct SourceFlags {
   NetworkFlags network;
 };
 
+// Adds the dataset, which is given as a positional argument or by --manifest. `manifest` must
+// outlive `app`. Whether it was given is CheckManifestFlag()'s to say.
+CLI::Option* AddManifestFlag(CLI::App& app, std::string& manifest);
+
+// kInvalidArgument: no dataset was given.
+absl::Status CheckManifestFlag(const std::string& manifest);
+
 // `flags` must outlive `app`.
 void AddSourceFlags(CLI::App& app, SourceFlags& flags);
 

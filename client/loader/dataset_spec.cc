@@ -1,5 +1,6 @@
 #include "client/loader/dataset_spec.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -105,6 +106,14 @@ absl::StatusOr<SpecChoice> StoredChoice(const Manifest& manifest) {
 }
 
 }  // namespace
+
+WireDtype DefaultDtype(const v1::DecodeSpec& spec) {
+  const auto& tensors = spec.tensor();
+  const bool bits = std::any_of(tensors.begin(), tensors.end(),
+                                [](const v1::TensorSpec& tensor) { return tensor.has_bits(); });
+  return bits && Program::Compile(spec, WireDtype::kPacked).ok() ? WireDtype::kPacked
+                                                                 : WireDtype::kI8;
+}
 
 absl::StatusOr<v1::DecodeSpec> LoadNamedSpec(const std::string& name) {
   if (name.empty()) return v1::DecodeSpec();

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/dtype.h"
 #include "proto/decode_spec.pb.h"
 #include "records/dataset/manifest.h"
 
@@ -16,6 +17,13 @@ absl::StatusOr<v1::DecodeSpec> LoadNamedSpec(const std::string& name);
 
 // Messages call the spec that a manifest stores by this name.
 inline constexpr char kManifestSpec[] = "the manifest's spec";
+
+// The --dtype that stands for DefaultDtype().
+inline constexpr char kAutoDtype[] = "auto";
+
+// kPacked where the spec expands bits, which take an eighth of the bytes as they are stored;
+// otherwise kI8.
+WireDtype DefaultDtype(const v1::DecodeSpec& spec);
 
 struct SpecChoice {
   v1::DecodeSpec spec;

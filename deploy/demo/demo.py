@@ -57,7 +57,7 @@ def train(processes, args, demo, work, servers):
 def reference_digest(args, demo):
     """The digest of the same plan, read in one process without any server."""
     command = [args.bin / "penstock", "stream", demo.data / "manifest.pb", "--servers", "local:",
-               *demo.plan, "--dtype", demo.dtype, "--split", "train", "--digest", "--json"]
+               *demo.plan, "--dtype", demo.dtype, "--split", "train", "--digest", "--json", "-"]
     out = subprocess.run([str(c) for c in command], check=True, stdout=subprocess.PIPE).stdout
     return json.loads(out)["digest"]
 

@@ -77,7 +77,7 @@ class NetnsTest(RanksTestCase):
         """To the clients that it has now, asked from its own side of the network."""
         done = subprocess.run(
             [*self.server_nodes[number].prefix, BIN / "penstock", "top", "--servers",
-             self.servers[number].address, "--once", "--json", "--interval", "100ms"],
+             self.servers[number].address, "--once", "--json", "-", "--interval", "100ms"],
             stdout=subprocess.PIPE, timeout=60)
         [server] = json.loads(done.stdout)["servers"]
         return {client["peer"]: client["rows"] for client in server.get("clients", [])}

@@ -113,7 +113,7 @@ class PortableTest(unittest.TestCase):
         server = self.serve()
         streamed = json.loads(self.run_in_root(
             "penstock", "stream", "data/manifest.pb", "--servers", "file:address", "--split",
-            "train", "--dtype", "packed", "--digest", "--json", *BATCHES))
+            "train", "--dtype", "packed", "--digest", "--json", "-", *BATCHES))
         said = self.run_in_root("penstock-train", *self.training("saved", "--digest", "--json",
                                                                  "summary.json"))
         self.assertIn("no oneDNN: OpenBLAS multiplies", said)
@@ -121,7 +121,7 @@ class PortableTest(unittest.TestCase):
         self.assertEqual(summary["steps"], 3)
         self.assertEqual(summary["digest"], streamed["digest"])
         predicted = json.loads(self.run_in_root(
-            "penstock-train", "predict", "--checkpoint", "saved/best.ckpt", "--json", "--fen",
+            "penstock-train", "predict", "--checkpoint", "saved/best.ckpt", "--json", "-", "--fen",
             "8/8/8/4k3/8/4K3/4P3/8 w - - 0 1"))
         self.assertLess(abs(predicted[0]["score"]), 1)
         server.terminate()

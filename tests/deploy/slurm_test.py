@@ -14,7 +14,7 @@ from servers import wait_until
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "slurm" / "penstock.sbatch"
 # A reader as a user's own training would be: it takes its rank from Slurm.
 READER = """#!/bin/bash
-exec penstock stream --rank "$SLURM_PROCID" --world-size "$SLURM_NTASKS" --json "$@" \
+exec penstock stream --rank "$SLURM_PROCID" --world-size "$SLURM_NTASKS" --json - "$@" \
   > "rank$SLURM_PROCID.json"
 """
 
@@ -51,7 +51,7 @@ class SlurmTest(SlurmTestCase):
         self.assertEqual(list(self.slurm.folder.glob("*.servers")), [])
 
     def local_stream(self, *args):
-        result = run("penstock", "stream", self.manifest, "--digest", "--json", *args)
+        result = run("penstock", "stream", self.manifest, "--digest", "--json", "-", *args)
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout)
 

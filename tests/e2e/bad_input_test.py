@@ -57,7 +57,7 @@ class BadInputTest(ProcessTestCase):
         data[20 * size + 100] ^= 1
         data[30 * size + 100] ^= 1
         self.write("flipped.tfrecord", bytes(data))
-        result = run("penstock", "index", "--verify", "--json", self.bad)
+        result = run("penstock", "index", "--verify", "--json", "-", self.bad)
         self.assertEqual(result.returncode, 1)
         damage = json.loads(result.stdout)["damage"]
         self.assertEqual([(entry["record"], entry["records"]) for entry in damage],
@@ -67,7 +67,7 @@ class BadInputTest(ProcessTestCase):
             self.assertIn(f"{entry['file']}: record {entry['record']} at offset {entry['offset']}",
                           run("penstock", "index", "--verify", self.bad).stdout)
         self.check_run("penstock", "index", "--exclude-corrupt", self.bad)
-        inspected = self.check_run("penstock", "inspect", self.bad / "manifest.pb", "--json")
+        inspected = self.check_run("penstock", "inspect", self.bad / "manifest.pb", "--json", "-")
         self.assertEqual(json.loads(inspected.stdout)["records"], 48)
 
     def index_and_stream(self, *args):

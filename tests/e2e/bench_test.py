@@ -17,7 +17,7 @@ class BenchTest(ProcessTestCase):
     def bench_until_all_worked(self, servers):
         """On a loaded machine a server may have sent nothing within the second."""
         for _ in range(20):
-            result = json.loads(self.bench(",".join(servers), "--json"))
+            result = json.loads(self.bench(",".join(servers), "--json", "-"))
             if all(server.get("decode_share", 0) > 0 for server in result["servers"]):
                 break
         return result
@@ -61,7 +61,7 @@ class BenchTest(ProcessTestCase):
         self.assertIn("--manifest", result.stderr)
         result = run("penstock", "bench", "--seconds", 0.1)
         self.assertEqual(result.returncode, 2)
-        self.assertIn("--manifest is required", result.stderr)
+        self.assertIn("a dataset is needed", result.stderr)
 
     def test_a_terminal_is_told_how_long_it_takes(self):
         terminal = Terminal()
@@ -86,7 +86,7 @@ class BenchTest(ProcessTestCase):
         self.assertNotRegex(read, f"server +{server} .*not connected")
 
     def test_measures_this_process_too(self):
-        result = json.loads(self.bench("local:", "--json"))
+        result = json.loads(self.bench("local:", "--json", "-"))
         self.assertGreater(result["positions_per_second"], 0)
         self.assertEqual(result["servers"], [])
         self.assertIn(result["limit"], ("client", "machine", "process", "nothing"))
@@ -101,8 +101,8 @@ class BenchTest(ProcessTestCase):
     def test_tells_how_rows_come(self):
         socket = os.path.join(self.folder, "shm.sock")
         server = self.start_server("--shm-socket", socket).address
-        self.assertEqual(json.loads(self.bench(server, "--json"))["path"], "shared memory")
-        self.assertEqual(json.loads(self.bench(server, "--json", "--no-shm"))["path"], "loopback")
+        self.assertEqual(json.loads(self.bench(server, "--json", "-"))["path"], "shared memory")
+        self.assertEqual(json.loads(self.bench(server, "--json", "-", "--no-shm"))["path"], "loopback")
 
 
 if __name__ == "__main__":

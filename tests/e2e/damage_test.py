@@ -129,7 +129,7 @@ class PlainShardTest(DamageTestCase):
         total = self.SHARDS * self.RECORDS
         rows = json.loads(self.check_run(
             "penstock", "which", self.manifest, "--no-shuffle", "--global-batch-size", total,
-            "--step", 0, "--json").stdout)["rows"]
+            "--step", 0, "--json", "-").stdout)["rows"]
         shard = self.shard_of(self.data, self.SHARD).name
         numbers = {row["record"]: row["chunk_offset"] for row in rows if row["shard"] == shard}
         chunk = numbers[self.RECORD]

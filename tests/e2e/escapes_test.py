@@ -66,12 +66,12 @@ class ToolTest(EscapesTestCase):
         folder, shard = self.evil_folder(**{"feature\x1b]0;owned\x07\u009b31m\r": b"x"})
         self.clean("penstock", "index", folder, "--verify", says=b"evil")
         manifest = folder / "manifest.pb"
-        for args in (["inspect", manifest], ["inspect", manifest, "--json"], ["inspect", shard],
-                     ["inspect", shard, "--json"],
+        for args in (["inspect", manifest], ["inspect", manifest, "--json", "-"], ["inspect", shard],
+                     ["inspect", shard, "--json", "-"],
                      ["which", manifest, "--step", 0, "--global-batch-size", 8],
-                     ["which", manifest, "--step", 0, "--global-batch-size", 8, "--json"]):
+                     ["which", manifest, "--step", 0, "--global-batch-size", 8, "--json", "-"]):
             self.clean("penstock", *args)
-        self.assertEqual(json.loads(run_bytes("penstock", "inspect", manifest, "--json").stdout)
+        self.assertEqual(json.loads(run_bytes("penstock", "inspect", manifest, "--json", "-").stdout)
                          ["features"][-1]["name"], "feature\x1b]0;owned\x07\u009b31m\r")
 
     def test_a_shard_is_named_in_errors(self):

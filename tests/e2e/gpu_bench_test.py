@@ -68,7 +68,7 @@ class ModelTest(ProgramsTestCase):
     def test_one_epoch_has_more_than_the_sample(self):
         streamed = json.loads(subprocess.run(
             [BIN / "penstock", "stream", self.setting.manifest, "--servers", "local:", "--epochs",
-             "1", "--global-batch-size", "16", "--json"], check=True, capture_output=True).stdout)
+             "1", "--global-batch-size", "16", "--json", "-"], check=True, capture_output=True).stdout)
         self.assertEqual(streamed["rows"], 2 * training.SAMPLE_RECORDS)
 
     def test_figures_are_of_the_steps_after_the_warm_up(self):

@@ -129,7 +129,7 @@ class ImagesTest(ProcessTestCase):
 
     def test_jpegs_too_have_the_same_pixels_everywhere(self):
         self.pack(max_side=40)
-        inspected = json.loads(self.check_run("penstock", "inspect", self.data, "--json").stdout)
+        inspected = json.loads(self.check_run("penstock", "inspect", self.data, "--json", "-").stdout)
         images, = inspected["images"]
         self.assertGreater(images["jpeg"], RECORDS // 2)
         self.assertGreater(images["png"], 0)
@@ -182,7 +182,7 @@ class ImagesTest(ProcessTestCase):
         spec = self.folder / "fill.txtpb"
         spec.write_text('tensor { name: "image" image { feature: "image/encoded" truncated: FILL '
                         "resize { height: 8 width: 8 } } }")
-        indexed = self.index_images(images, "--spec", spec, "--verify", "--json")
+        indexed = self.index_images(images, "--spec", spec, "--verify", "--json", "-")
         self.assertEqual(json.loads(indexed.stdout)["truncated_images"], len(cut))
         one = self.start_server().address
         two = one + "," + self.start_server().address
@@ -191,7 +191,7 @@ class ImagesTest(ProcessTestCase):
             self.assertEqual(told["truncated_images"], 2 * len(cut), (servers, way))
         ranks = self.read_in_ranks(two, 4, spec=spec)  # Their strips lie in shared blocks.
         self.assertEqual(sum(told["truncated_images"] for told in ranks), 2 * len(cut))
-        shown = self.check_run("penstock", *(a for a in self.args(one, spec=spec) if a != "--json"))
+        shown = self.check_run("penstock", *(a for a in self.args(one, spec=spec) if a not in ("--json", "-")))
         self.assertIn(f"images   {2 * len(cut)} files were cut and filled", shown.stdout)
 
     def test_a_broken_image_ends_the_job_by_default(self):

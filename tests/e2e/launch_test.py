@@ -121,7 +121,7 @@ class LaunchTest(RanksTestCase):
         for args, says in ((["-np", 2], "which program?"), (["--", "true"], "-np is required"),
                            (["-np", 4, "-H", "localhost:2", "--", "true"], "2 slots"),
                            (["-np", 2, "--gpus", "0", "true"], "--gpus 0"),
-                           (["-np", 2, "penstock-train"], "--manifest is required"),
+                           (["-np", 2, "penstock-train"], "a dataset is needed"),
                            (["-np", 2, "--min-np", 1, "true"], "--min-np: ranks do not join"),
                            (["-np", 2, "--config-file", "f", "true"], "--config-file: give its")):
             result = run("penstock", "launch", *args)

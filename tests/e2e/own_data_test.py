@@ -24,7 +24,7 @@ class OwnDataTest(ProcessTestCase):
 
     def read(self, servers, *args):
         told = self.check_run("penstock", "stream", self.table / "manifest.pb", "--servers", servers,
-                              "--global-batch-size", 20, "--digest", "--json", *args)
+                              "--global-batch-size", 20, "--digest", "--json", "-", *args)
         return json.loads(told.stdout), told.stderr
 
     def test_the_first_five_minutes_with_a_table(self):
@@ -59,7 +59,7 @@ class OwnDataTest(ProcessTestCase):
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
         self.assertEqual(run("penstock", "index", self.table, "--verify").returncode, 1)
         mended = json.loads(self.check_run("penstock", "index", self.table, "--update",
-                                           "--exclude-corrupt", "--json").stdout)
+                                           "--exclude-corrupt", "--json", "-").stdout)
         self.assertEqual((mended["read_shards"], mended["records"]), (1, 399))
 
     def test_the_tutorial_ends_with_the_digest_that_it_shows(self):

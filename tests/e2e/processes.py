@@ -98,7 +98,7 @@ class ProcessTestCase(unittest.TestCase):
         deadline = time.monotonic() + TIMEOUT_S
         while True:
             result = run("penstock", "top", "--servers", servers, "--interval", interval, "--once",
-                         "--json", *args)
+                         "--json", "-", *args)
             rows = [{"error": "", "clients": [], **row}
                     for row in json.loads(result.stdout)["servers"]]
             if shown(rows):
@@ -114,9 +114,9 @@ class ProcessTestCase(unittest.TestCase):
         wait_until(lambda: size() >= goal, "ids")
 
     def stream_args(self, servers, *args, epochs=2):
-        batch = [] if "--global-batch-size" in args else ["--global-batch-size", 256]
-        return ["stream", self.manifest, "--servers", servers, *batch, "--seed", 7, "--epochs",
-                epochs, "--digest", "--json", *args]
+        """All records, as int8, unless `args` say otherwise: the last of an option counts."""
+        return ["stream", self.manifest, "--servers", servers, "--split", "all", "--dtype", "i8",
+                "--seed", 7, "--epochs", epochs, "--digest", "--json", "-", *args]
 
     def stream(self, servers, *args, **options):
         """What `penstock stream --json` printed, parsed."""

@@ -62,7 +62,7 @@ class RemainderTest(RanksTestCase):
         self.assertEqual(trained["positions"], 2 * records)
         read = json.loads(self.check_run(
             "penstock", "stream", self.few, "--seed", 3, "--global-batch-size", BATCH, "--dtype",
-            "packed", "--split", "train", "--digest", "--json", *plan).stdout)
+            "packed", "--split", "train", "--digest", "--json", "-", *plan).stdout)
         self.assertEqual(trained["digest"], read["digest"])
         self.end_well(self.start_ranks(4, *args, four, steps=10**6,
                                        manifest=lambda rank: self.few))
@@ -95,7 +95,7 @@ class DivergenceTest(RanksTestCase):
         self.assertEqual(first["step"], second["step"])
         which = json.loads(self.check_run(
             "penstock", "which", self.manifest, "--global-batch-size", BATCH, "--seed", 3, "--split",
-            "train", "--step", first["step"], "--json").stdout)
+            "train", "--step", first["step"], "--json", "-").stdout)
         self.assertEqual([(row["shard"], row["record"]) for row in first["rows"] + second["rows"]],
                          [(row["shard"], row["record"]) for row in which["rows"]])
         self.assertEqual(list(folder.glob("step-*.ckpt")), [])

@@ -157,7 +157,7 @@ class TlsTest(SecurityTestCase):
         result = run("penstock", *self.stream_args(server.address, *args))
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertIn(says, result.stderr)
-        top = run("penstock", "top", "--servers", server.address, "--once", "--json", *args)
+        top = run("penstock", "top", "--servers", server.address, "--once", "--json", "-", *args)
         self.assertEqual(top.returncode, 2, top.stderr)
         self.assertIn("--tls-cert, --tls-key: ", top.stderr)
         self.assertIn(says, top.stderr)

@@ -18,8 +18,8 @@ class OutputTest(TrainingTestCase):
         self.check_run("penstock-train", *train)
         checkpoint = next((self.folder / "c").glob("step-*.ckpt"))
         for program, *args in (
-                ("penstock", "index", self.data, "--json"),
-                ("penstock", "inspect", self.data, "--json"),
+                ("penstock", "index", self.data, "--json", "-"),
+                ("penstock", "inspect", self.data, "--json", "-"),
                 ("penstock", *self.stream_args("local:", epochs=1)),
                 ("penstock-server", "--print-config"),
                 ("penstock-train", "--print-config"),
@@ -88,13 +88,13 @@ class NamesTest(ProcessTestCase):
         folder = self.shard(b"caf\xe9.tfrecord")
         self.check_run("penstock", "index", folder)
         args = [folder / "manifest.pb", "--servers", "local:", "--global-batch-size", 8]
-        rows = json.loads(self.check_run("penstock", "which", *args, "--step", 1, "--json").stdout)
+        rows = json.loads(self.check_run("penstock", "which", *args, "--step", 1, "--json", "-").stdout)
         self.assertEqual(rows["rows"][0]["shard"], "caf\N{REPLACEMENT CHARACTER}.tfrecord")
         path = os.fsencode(folder) + b"/caf\xe9.tfrecord"
         with open(path, "r+b") as file:
             file.seek(100)
             file.write(b"\xff\xff\xff\xff")
-        result = run("penstock", "stream", *args, "--on-error", "replace", "--json",
+        result = run("penstock", "stream", *args, "--on-error", "replace", "--json", "-",
                      errors="replace")
         self.assertIn("caf\N{REPLACEMENT CHARACTER}.tfrecord", json.loads(result.stdout)["damaged"][0])
 

@@ -23,7 +23,7 @@ class TensorFlowRecordsTest(ProcessTestCase):
     def digest(self, spec, manifest, *args):
         streamed = self.check_run(
             "penstock", "stream", manifest, "--spec", spec, "--dtype", "f32", "--no-shuffle",
-            "--remainder", "short", "--global-batch-size", 16, "--digest", "--json", *args)
+            "--remainder", "short", "--global-batch-size", 16, "--digest", "--json", "-", *args)
         return json.loads(streamed.stdout)["digest"]
 
     def test_decoding_gives_what_tensorflow_parses(self):

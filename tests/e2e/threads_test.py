@@ -110,7 +110,7 @@ class OwnThreadsTest(ThreadsTestCase):
     def test_a_look_at_servers(self):
         server = self.start_server()
         _, result = self.first_that_works("penstock", "top", "--servers", server.address, "--once",
-                                          "--interval", "10ms", "--json")
+                                          "--interval", "10ms", "--json", "-")
         self.assertEqual(json.loads(result.stdout)["servers"][0]["state"], "up")
 
     def test_a_server(self):

@@ -41,7 +41,7 @@ class TopTest(ProcessTestCase):
         reader = self.start_reader(busy)
         servers = f"{busy.address},{idle.address},{nobody}"
         while True:  # On a loaded machine a stream may send nothing for 300 ms.
-            rows = json.loads(self.top(servers, "--once", "--json", down=1))["servers"]
+            rows = json.loads(self.top(servers, "--once", "--json", "-", down=1))["servers"]
             self.assertEqual([row["address"] for row in rows], sorted(servers.split(",")))
             row_of = {row["address"]: row for row in rows}
             first, second, third = (row_of[address] for address in servers.split(","))
@@ -67,7 +67,7 @@ class TopTest(ProcessTestCase):
         fixed, listed = self.start_server(), self.start_server()
         (self.folder / "addr").write_text(listed.address + "\n")
         servers = f"{fixed.address},file:{self.folder / 'addr'}"
-        shown = json.loads(self.top(servers, "--once", "--json"))
+        shown = json.loads(self.top(servers, "--once", "--json", "-"))
         self.assertEqual([row["address"] for row in shown["servers"]],
                          sorted([fixed.address, listed.address]))
         self.assertNotIn("missing", shown)
@@ -81,7 +81,7 @@ class TopTest(ProcessTestCase):
             wait_until(look, f"top to show {states}")
         one = self.start_server()
         top = self.spawn("penstock", "top", "--servers", f"file:{self.address_files}", "--interval",
-                         "100ms", "--json")
+                         "100ms", "--json", "-")
         wait_until_shown({one.address: "up"})
         two = self.start_server()
         wait_until_shown({one.address: "up", two.address: "up"})
@@ -106,7 +106,7 @@ class TopTest(ProcessTestCase):
     def wait_until_down(self, address, why):
         """After the default interval, in which gRPC tries again and says less."""
         def look():
-            result = run("penstock", "top", "--servers", address, "--once", "--json")
+            result = run("penstock", "top", "--servers", address, "--once", "--json", "-")
             return why in json.loads(result.stdout)["servers"][0].get("error", "")
         wait_until(look, f"{address} to be down for {why!r}")
 
@@ -174,7 +174,7 @@ class TopTest(ProcessTestCase):
     def test_goes_on_until_ctrl_c(self):
         server = self.start_server()
         top = self.spawn("penstock", "top", "--servers", server.address, "--interval", "100ms",
-                         "--json")
+                         "--json", "-")
         for _ in range(3):
             wait_until(lambda: json.loads(top.stdout.readline())["servers"][0]["state"] == "up",
                        "top to go on and find the server up")
@@ -184,7 +184,7 @@ class TopTest(ProcessTestCase):
 
     def test_one_look_that_is_interrupted_says_so(self):
         server = self.start_server()
-        top = self.spawn("penstock", "top", "--servers", server.address, "--once", "--json",
+        top = self.spawn("penstock", "top", "--servers", server.address, "--once", "--json", "-",
                          "--interval", "1h")
         wait_until_handled(top, signal.SIGTERM)
         top.send_signal(signal.SIGTERM)

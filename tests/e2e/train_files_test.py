@@ -216,7 +216,7 @@ class CheckpointTest(TrainingTestCase):
         report = json.loads(report_path.read_text())
         which = json.loads(self.check_run(
             "penstock", "which", self.manifest, "--global-batch-size", BATCH, "--seed", 3, "--split",
-            "train", "--step", report["step"], "--json").stdout)
+            "train", "--step", report["step"], "--json", "-").stdout)
         self.assertEqual([(row["shard"], row["record"]) for row in report["rows"]],
                          [(row["shard"], row["record"]) for row in which["rows"]])
         self.assertEqual(len({row["record_id"] for row in report["rows"]}), BATCH)

@@ -38,10 +38,10 @@ class TrainFolderTest(ProcessTestCase):
         trained = json.loads(summary.read_text())
         model = ["--checkpoint", newest(checkpoints)]
         evaluation = json.loads(self.check_run("penstock-train", "evaluate", *model, "--manifest",
-                                               self.data, "--json").stdout)
+                                               self.data, "--json", "-").stdout)
         matrix = self.folder / "matrix.png"
         self.assertEqual(evaluation, json.loads(self.check_run(
-            "penstock-train", "evaluate", *model, "--manifest", self.data, "--json",
+            "penstock-train", "evaluate", *model, "--manifest", self.data, "--json", "-",
             "--confusion-matrix", matrix).stdout))
         self.assertTrue(matrix.read_bytes().startswith(b"\x89PNG"))
         self.assertEqual(evaluation, {name: trained[f"holdout_{name}"] for name in
@@ -49,7 +49,7 @@ class TrainFolderTest(ProcessTestCase):
 
         photo = self.photos / "fox" / "3.png"
         (image,) = json.loads(self.check_run("penstock-train", "predict", *model, "--image", photo,
-                                             "--json").stdout)
+                                             "--json", "-").stdout)
         self.assertEqual([CLASSES[likely["class"]] for likely in image["classes"]],
                          [likely["name"] for likely in image["classes"]])
         self.assertIn(f" %  {image['classes'][0]['name']}\n",
@@ -73,7 +73,7 @@ class TrainFolderTest(ProcessTestCase):
         losses = {json.loads(summary.read_text())["holdout_loss"]}
         for spec in ([], ["--spec", "images-eval:72"], ["--spec", "images-train:72"]):
             losses.add(json.loads(self.check_run("penstock-train", "evaluate", *model, "--manifest",
-                                                 self.data, "--json", *spec).stdout)["loss"])
+                                                 self.data, "--json", "-", *spec).stdout)["loss"])
         self.assertEqual(len(losses), 1, losses)
 
     def test_data_with_other_classes_is_not_evaluated(self):

@@ -79,7 +79,7 @@ class TrainImagesTest(RanksTestCase):
         model = ["--checkpoint", newest(checkpoints)]
         trained = json.loads(summary.read_text())
         evaluate = ["penstock-train", "evaluate", *model, "--manifest", self.manifest, "--threads", 2]
-        loss = json.loads(self.check_run(*evaluate, "--json").stdout)  # The spec is the checkpoint's.
+        loss = json.loads(self.check_run(*evaluate, "--json", "-").stdout)  # The spec is the checkpoint's.
         self.assertEqual(loss["loss"], trained["holdout_loss"])
         self.assertEqual(loss["accuracy"], trained["holdout_accuracy"])
         self.assertEqual(loss["records"], trained["holdout_records"])
@@ -94,7 +94,7 @@ class TrainImagesTest(RanksTestCase):
         picture = self.folder / "red.png"
         picture.write_bytes(png(90, 80, lambda x, y: b"\xff\0\0"))
         predict = ["penstock-train", "predict", *model, "--image", picture, picture]
-        first, second = json.loads(self.check_run(*predict, "--json").stdout)
+        first, second = json.loads(self.check_run(*predict, "--json", "-").stdout)
         self.assertEqual(first, second)
         self.assertEqual(first["image"], str(picture))
         self.assertEqual(sorted(likely["class"] for likely in first["classes"]), list(range(CLASSES)))
@@ -168,7 +168,7 @@ class TrainImagesTest(RanksTestCase):
         self.assert_refused(["--manifest", photos, *auto],
                             "run penstock index DIR --update --statistics, or give numbers")
         self.check_run("penstock", "index", photos, "--update", "--statistics")
-        found = json.loads(self.check_run("penstock", "inspect", photos, "--json").stdout)
+        found = json.loads(self.check_run("penstock", "inspect", photos, "--json", "-").stdout)
         self.assertEqual(found["statistics"][0]["images"], 32)
         for name, channels in (("mean", (0.1, 0.5, 0.2)), ("std", (0.1, 0.5, 0.2))):
             for is_now, expected in zip(found["statistics"][0][name], channels):

@@ -38,12 +38,12 @@ class PredictTest(TrainingTestCase):
         return self.check_run("penstock-train", "predict", "--checkpoint", self.model, *args).stdout
 
     def test_positions_are_scored_in_order_and_alone_as_together(self):
-        both = json.loads(self.predict("--fen", START, "--fen", AFTER_E4, "--json"))
+        both = json.loads(self.predict("--fen", START, "--fen", AFTER_E4, "--json", "-"))
         self.assertEqual([position["fen"] for position in both], [START, AFTER_E4])
         self.assertNotEqual(both[0]["score"], both[1]["score"])
         for position in both:
             self.assertLess(abs(position["score"]), 1)
-            alone = json.loads(self.predict("--fen", position["fen"], "--json"))
+            alone = json.loads(self.predict("--fen", position["fen"], "--json", "-"))
             self.assertAlmostEqual(alone[0]["score"], position["score"], delta=1e-6)
         lines = self.predict("--fen", START, "--fen", AFTER_E4).splitlines()
         self.assertEqual(lines[1], f"score {both[1]['score']:+.4f}, "
@@ -52,7 +52,7 @@ class PredictTest(TrainingTestCase):
     def test_the_records_of_a_manifest_are_evaluated_and_predicted(self):
         trained = json.loads((self.folder / "summary.json").read_text())
         records = ["--checkpoint", self.model, "--manifest", self.manifest]
-        evaluation = json.loads(self.check_run("penstock-train", "evaluate", *records, "--json").stdout)
+        evaluation = json.loads(self.check_run("penstock-train", "evaluate", *records, "--json", "-").stdout)
         self.assertEqual(evaluation, {"records": trained["holdout_records"],
                                       "loss": trained["holdout_loss"],
                                       "baseline": trained["holdout_baseline"],
@@ -87,7 +87,7 @@ class PredictTest(TrainingTestCase):
         self.assert_fails(*predict, says=["give one of --fen, --image and --manifest"], code=2)
         self.assert_fails(*predict, "--fen", START, "--manifest", self.manifest, says=["give one of"], code=2)
         self.assert_fails(*predict, "--image", "a.png", says=["which scores positions: give --fen"], code=1)
-        self.assert_fails("evaluate", "--checkpoint", self.model, says=["--manifest is required"], code=2)
+        self.assert_fails("evaluate", "--checkpoint", self.model, says=["a dataset is needed"], code=2)
         self.assert_fails("evaluate", "--checkpoint", self.model, "--manifest", self.manifest,
                           "--look-ahead", "many", says=["--look-ahead"], code=2)
         self.assert_fails("evaluate", "--checkpoint", self.model, "--manifest", self.manifest,

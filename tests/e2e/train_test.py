@@ -17,7 +17,7 @@ class TrainTest(TrainingTestCase):
         stream = json.loads(self.check_run(
             "penstock", "stream", self.manifest, "--servers", "local:", "--global-batch-size", BATCH,
             "--seed", 3, "--steps", STEPS, "--dtype", "packed", "--split", "train", "--digest",
-            "--json").stdout)
+            "--json", "-").stdout)
         self.assertEqual(summary["digest"], stream["digest"])
 
     def test_the_plan_may_be_chosen(self):
@@ -27,7 +27,7 @@ class TrainTest(TrainingTestCase):
         stream = json.loads(self.check_run(
             "penstock", "stream", self.manifest, "--servers", "local:", "--global-batch-size", BATCH,
             "--seed", 3, "--steps", STEPS, "--dtype", "packed", "--split", "train", "--digest",
-            "--json", *plan).stdout)
+            "--json", "-", *plan).stdout)
         self.assertEqual(summary["digest"], stream["digest"])
         self.assertNotEqual(summary["digest"], self.train("--digest")["digest"])
         self.assert_fails(*self.train_args("--lanes", 0), says=["--lanes"], code=2)

@@ -46,7 +46,7 @@ struct PredictOptions {
   std::vector<std::string> images;
   RecordsFlags records;
   std::string output = "predictions.npz";  // Of records.
-  bool json = false;                       // Not of records.
+  std::string json;                        // Not of records.
 };
 
 // `options` must outlive `app`.
@@ -70,7 +70,7 @@ struct EvaluateOptions {
   std::string checkpoint;
   RecordsFlags records;
   std::string confusion_matrix;  // A picture; empty: none.
-  bool json = false;
+  std::string json;
 };
 
 // `options` must outlive `app`.

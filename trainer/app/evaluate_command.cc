@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
+#include "base/flags/json_flag.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -18,7 +19,7 @@ void AddEvaluateOptions(CLI::App& app, EvaluateOptions& options) {
   app.add_option("--confusion-matrix", options.confusion_matrix,
                  "Also write how often each class was taken for which, of images, to this picture "
                  "(.png)");
-  app.add_flag("--json", options.json, "Print an object for programs");
+  AddJsonFlag(app, options.json, "Write the result");
   app.footer(
       "Example:\n"
       "  penstock-train evaluate --checkpoint checkpoints/best.ckpt --manifest data/manifest.pb "
@@ -77,13 +78,12 @@ absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateOptions& options) {
 
 absl::Status RunEvaluate(const EvaluateOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(const Evaluation evaluation, EvaluateCheckpoint(options));
-  if (options.json) {
-    PrintEscaped(stdout, "%s\n", EvaluationJson(evaluation));
-    return absl::OkStatus();
+  if (options.json != kStandardOutput) {
+    PrintEscaped(stdout, "%s: %s over %s records\n", options.records.split, evaluation.ToString(),
+                 Grouped(evaluation.records));
   }
-  PrintEscaped(stdout, "%s: %s over %s records\n", options.records.split, evaluation.ToString(),
-               Grouped(evaluation.records));
-  return absl::OkStatus();
+  return options.json.empty() ? absl::OkStatus()
+                              : WriteJson(options.json, EvaluationJson(evaluation));
 }
 
 }  // namespace penstock

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/flags/json_flag.h"
 #include "base/flags/number_flags.h"
 #include "base/status.h"
 #include "trainer/comm/shard_merge.h"
@@ -15,10 +16,7 @@ namespace penstock {
 namespace {
 
 void AddInputOptions(CLI::App& app, TrainerOptions& o) {
-  app.add_option("--manifest", o.manifest,
-                 "Manifest of the data (penstock index), its folder, or server:PATH: the manifest "
-                 "at PATH beneath the --data-root of --servers; server:DIR/ is "
-                 "DIR/manifest.pb there, server: is manifest.pb");
+  AddManifestFlag(app, o.manifest);
   AddSourceFlags(app, o.source);
   app.add_option("--eval-spec", o.eval_spec,
                  "Decode spec that evaluations read with; empty: that of --spec, with the central "
@@ -92,7 +90,10 @@ void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
   app.add_flag("--digest", o.digest,
                "SHA-256 over the rows trained on, in order: that of penstock stream --digest with "
                "--split train and this --dtype, --seed, --global-batch-size and --remainder");
-  app.add_option("--json", o.json, "Write a summary for programs to this file");
+  AddJsonFlag(app, o.json, "Write a summary")
+      ->description(
+          "Write a summary as JSON to FILE; - is standard output, and the text goes to "
+          "standard error");
   app.add_option("--events", o.events,
                  "Write a line of JSON a step to this file; a training that goes on adds to it");
   app.add_option("--tensorboard", o.tensorboard,
@@ -200,7 +201,7 @@ absl::StatusOr<ModelConfig> TrainerOptions::Model() const {
 }
 
 absl::Status TrainerOptions::Validate() const {
-  if (manifest.empty()) return absl::InvalidArgumentError("--manifest is required");
+  PENSTOCK_RETURN_IF_ERROR(CheckManifestFlag(manifest));
   PENSTOCK_ASSIGN_OR_RETURN(const ModelConfig sizes, Model());
   PENSTOCK_RETURN_IF_ERROR(CheckDtype(dtype, sizes));
   if (virtual_shards == 0) return absl::InvalidArgumentError("--virtual-shards must be positive");

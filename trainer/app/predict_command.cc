@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "base/flags/json_flag.h"
 #include "base/json_text.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
@@ -46,10 +47,10 @@ nlohmann::ordered_json ToJson(const std::vector<std::string>& fens,
 absl::Status PredictPositions(const PredictOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<float> scores,
                             Predict(options.checkpoint, options.fens));
-  if (options.json) {
-    PrintEscaped(stdout, "%s\n", Multiline(JsonText(ToJson(options.fens, scores), 2)));
-    return absl::OkStatus();
+  if (!options.json.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(WriteJson(options.json, JsonText(ToJson(options.fens, scores), 2)));
   }
+  if (options.json == kStandardOutput) return absl::OkStatus();
   for (size_t i = 0; i < scores.size(); ++i) {
     PrintEscaped(stdout, "score %+.4f, %+.0f centipawns: %s\n", scores[i], CentipawnsOf(scores[i]),
                  options.fens[i]);
@@ -60,10 +61,10 @@ absl::Status PredictPositions(const PredictOptions& options) {
 absl::Status PredictFiles(const PredictOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<ImagePrediction> images,
                             PredictImages(options.checkpoint, options.images));
-  if (options.json) {
-    PrintEscaped(stdout, "%s\n", Multiline(JsonText(ToJson(images), 2)));
-    return absl::OkStatus();
+  if (!options.json.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(WriteJson(options.json, JsonText(ToJson(images), 2)));
   }
+  if (options.json == kStandardOutput) return absl::OkStatus();
   for (const ImagePrediction& image : images) {
     PrintEscaped(stdout, "%s", Multiline(ToText(image)));
   }
@@ -90,8 +91,7 @@ void AddPredictOptions(CLI::App& app, PredictOptions& options) {
   AddRecordsFlags(app, options.records);
   app.add_option("-o,--output", options.output,
                  "The .npz file to write: record_id, prediction and target of each record");
-  app.add_flag("--json", options.json,
-               "Print a list of objects for programs; of --fen and --image");
+  AddJsonFlag(app, options.json, "With --fen and --image: write a list of results");
   app.footer(
       "Example:\n"
       "  penstock-train predict --checkpoint checkpoints/best.ckpt \\\n"

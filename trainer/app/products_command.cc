@@ -1,4 +1,3 @@
-#include "base/bytes_of.h"
 #include "trainer/app/commands.h"
 
 #include <memory>
@@ -6,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/io/atomic_file.h"
+#include "base/flags/json_flag.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
@@ -48,7 +47,7 @@ void AddProductsOptions(CLI::App& app, ProductsOptions& options) {
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20));
   app.add_option("--repeats", options.repeats, "Of each product, in one graph")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1000}));
-  app.add_option("--json", options.json, "Write the same for programs to this file");
+  AddJsonFlag(app, options.json, "Write the same");
   app.footer("Example:\n  penstock-train products --model large --samples 512");
 }
 
@@ -82,7 +81,7 @@ std::string ProductsJson(const ProductsOptions& options, const DeviceInfo& devic
     if (p.apart.has_value()) one["apart_us"] = Microseconds(*p.apart);
     json["products"].push_back(std::move(one));
   }
-  return json.dump(1) + "\n";
+  return json.dump(1);
 }
 
 absl::Status RunProducts(const ProductsOptions& options) {
@@ -92,11 +91,12 @@ absl::Status RunProducts(const ProductsOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<ProductRate> products,
                             MeasureProducts(model, options.samples, options.precision == "bf16",
                                             options.repeats, **device));
-  PrintEscaped(stdout, "%s, %s\n%s", (*device)->info().name, (*device)->info().math_library,
-               Multiline(ProductsTable(products)));
+  if (options.json != kStandardOutput) {
+    PrintEscaped(stdout, "%s, %s\n%s", (*device)->info().name, (*device)->info().math_library,
+                 Multiline(ProductsTable(products)));
+  }
   if (options.json.empty()) return absl::OkStatus();
-  const std::string json = ProductsJson(options, (*device)->info(), products);
-  return WriteFileAtomically(options.json, BytesOf(json));
+  return WriteJson(options.json, ProductsJson(options, (*device)->info(), products));
 }
 
 }  // namespace penstock

@@ -5,11 +5,11 @@
 namespace penstock {
 
 void AddRecordsFlags(CLI::App& app, RecordsFlags& flags) {
-  app.add_option(
-      "--manifest", flags.manifest,
-      "Manifest of the data, its folder, or server:PATH, as in training. Without --spec, "
-      "images are read as the training's evaluations were; with it as evaluations of a training "
-      "with that --spec are");
+  AddManifestFlag(app, flags.manifest)
+      ->description(
+          "The dataset: a DIR, a MANIFEST or server:PATH, as in training. Without --spec, images "
+          "are read as the training's evaluations were; with it as evaluations of a training with "
+          "that --spec are");
   app.add_option("--split", flags.split, "Which records; each is read once, in file order")
       ->check(CLI::IsMember({"holdout", "train", "all"}));
   AddOneReadFlags(app, flags.source);
@@ -21,7 +21,7 @@ void AddRecordsFlags(CLI::App& app, RecordsFlags& flags) {
 }
 
 absl::Status CheckRecordsFlags(const RecordsFlags& flags) {
-  if (flags.manifest.empty()) return absl::InvalidArgumentError("--manifest is required");
+  PENSTOCK_RETURN_IF_ERROR(CheckManifestFlag(flags.manifest));
   LoaderOptions ignored;
   return FillLoaderOptions(flags.source, ignored);
 }

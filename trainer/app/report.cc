@@ -176,7 +176,7 @@ std::string SummaryJson(const TrainSummary& summary, RowKind kind, const InputRe
     json["best_holdout_loss"] = summary.best->loss;
   }
   if (device.has_value()) json["device"] = DeviceJson(*device);
-  return JsonText(json, 2) + "\n";
+  return JsonText(json, 2);
 }
 
 absl::StatusOr<EventLog> EventLog::Open(const std::string& path, bool goes_on) {

@@ -1,5 +1,4 @@
 #include "trainer/app/run.h"
-#include "base/bytes_of.h"
 
 #include <unistd.h>
 
@@ -11,7 +10,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/io/atomic_file.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -33,6 +31,7 @@
 #include "trainer/app/signal_watcher.h"
 #include "trainer/app/spec_checks.h"
 #include "trainer/app/stopper.h"
+#include "trainer/app/summary_file.h"
 #include "trainer/app/training_inputs.h"
 #include "trainer/app/training_watch.h"
 #include "trainer/checkpoint/safetensors.h"
@@ -125,6 +124,7 @@ class TrainingRun {
   TrainingInputs inputs_;
   std::optional<EventLog> events_;
   std::optional<EventFile> board_;  // Of TensorBoard.
+  SummaryFile summary_file_;
   std::vector<std::vector<uint64_t>> memory_of_ranks_;
   std::optional<ProgressLine> progress_;
   bool steps_began_ = false;
@@ -466,8 +466,7 @@ absl::StatusOr<RunResult> TrainingRun::RunJoined() {
 absl::Status TrainingRun::OpenOutputs() {
   PENSTOCK_ASSIGN_OR_RETURN(events_, EventLog::Open(options_.events, info_.step > 0));
   PENSTOCK_ASSIGN_OR_RETURN(board_, EventFile::Open(options_.tensorboard));
-  // Whether it can be written is better known before the training than after it.
-  if (!options_.json.empty()) PENSTOCK_RETURN_IF_ERROR(AtomicFile::Create(options_.json).status());
+  PENSTOCK_ASSIGN_OR_RETURN(summary_file_, SummaryFile::Open(options_.json));
   PrintStart(options_, {.backend = *backend_,
                         .memory = MemoryUses(),
                         .memory_of_ranks = memory_of_ranks_,
@@ -500,9 +499,9 @@ absl::Status TrainingRun::WriteResults(const TrainSummary& summary) {
                      .verdict = verdict});
   status.Update(events_->status());
   status.Update(board_->status());
-  if (options_.json.empty()) return status;
-  const std::string json = SummaryJson(summary, row_kind(), input, verdict, watch_->device_times());
-  status.Update(WriteFileAtomically(options_.json, BytesOf(json)));
+  if (!summary_file_.wanted()) return status;
+  status.Update(summary_file_.Write(
+      SummaryJson(summary, row_kind(), input, verdict, watch_->device_times())));
   return status;
 }
 

@@ -1,0 +1,44 @@
+#include "base/flags/json_flag.h"
+
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "base/bytes_of.h"
+#include "base/io/atomic_file.h"
+#include "base/print_escaped.h"
+#include "base/status.h"
+
+namespace penstock {
+
+CLI::Option* AddJsonFlag(CLI::App& app, std::string& file, const std::string& what) {
+  return app
+      .add_option("--json", file,
+                  what + " as JSON to FILE; - is standard output, in place of the text")
+      ->type_name("FILE")
+      ->default_str("");
+}
+
+namespace {
+
+// What is there may be a dataset whose name was forgotten behind --json.
+absl::Status CheckReplaceable(const std::string& file) {
+  std::ifstream there(file);
+  char first = 0;
+  if (!there.get(first) || first == '{' || first == '[') return absl::OkStatus();
+  return absl::AlreadyExistsError(absl::StrCat(
+      "--json: ", file, " exists and holds no JSON: it is not replaced; choose another name"));
+}
+
+}  // namespace
+
+absl::Status WriteJson(const std::string& file, absl::string_view json) {
+  if (file.empty()) return absl::OkStatus();
+  if (file == kStandardOutput) {
+    PrintEscaped(stdout, "%s\n", Multiline(json));
+    return absl::OkStatus();
+  }
+  PENSTOCK_RETURN_IF_ERROR(CheckReplaceable(file));
+  return WriteFileAtomically(file, BytesOf(absl::StrCat(json, "\n")));
+}
+
+}  // namespace penstock
