@@ -70,7 +70,9 @@ absl::StatusOr<Range> ParseRange(const std::string& text, uint64_t rows) {
       absl::StrCat("--records ", text, ": holds none of the ", Counted(rows, "record", "records")));
 }
 
-absl::StatusOr<RecordFormat> FormatOfShard(const std::string& path) {
+// The spec knows better than the first record, which may be an Example by chance.
+absl::StatusOr<RecordFormat> FormatOfShard(const std::string& path, const v1::DecodeSpec& spec) {
+  if (spec.records() == v1::DecodeSpec::RAW) return RecordFormat::kRaw;
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));
   PENSTOCK_ASSIGN_OR_RETURN(ShardReader reader, ShardReader::Create(*source));
   Record record;
@@ -79,9 +81,9 @@ absl::StatusOr<RecordFormat> FormatOfShard(const std::string& path) {
 }
 
 // A spec is made from all of its records, so all are parsed.
-absl::StatusOr<Manifest> IndexShard(const std::string& path) {
+absl::StatusOr<Manifest> IndexShard(const std::string& path, const v1::DecodeSpec& spec) {
   IndexOptions index;
-  PENSTOCK_ASSIGN_OR_RETURN(index.format, FormatOfShard(path));
+  PENSTOCK_ASSIGN_OR_RETURN(index.format, FormatOfShard(path, spec));
   index.output = (std::filesystem::path(path).parent_path() / kManifestName).string();
   index.in_memory = true;
   index.verify = true;
@@ -99,7 +101,7 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenInput(const std::string& pat
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));
   PENSTOCK_ASSIGN_OR_RETURN(const bool is_manifest, IsManifestFile(*source));
   if (is_manifest) return OpenManifestArgument(path, options);
-  PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, IndexShard(path));
+  PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, IndexShard(path, options.spec));
   return std::make_shared<const Manifest>(std::move(manifest));
 }
 

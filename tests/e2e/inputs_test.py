@@ -84,9 +84,11 @@ class InputsTest(InputsTestCase):
                                   ("penstock-train", self.train_args("--init-from")),
                                   ("penstock-train", ["export", "-o", "x", "--checkpoint"]),
                                   ("penstock-server", ["--data-root", self.data, "--listen",
-                                                       "127.0.0.1:0", "--token-file"]),
-                                  ("penstock", ["decode", "-o", self.folder / "x.npy"])):
+                                                       "127.0.0.1:0", "--token-file"])):
                 self.assert_says(program, *args, path, says=[f"{path}: {what}"])
+            if path != self.folder:  # It may be a dataset.
+                self.assert_says("penstock", "decode", "-o", self.folder / "x.npy", path,
+                                 says=[f"{path}: {what}"])
 
     def test_a_shell_may_write_what_is_read(self):
         spec = self.folder / "spec.textproto"
