@@ -6,6 +6,8 @@
 //   FindFeatures/. d and s of the records of a 256 KiB chunk in cache: `alike` as the packer writes
 //                  them, `walk` every record with another structure than those before it;
 //                  `numbers` 40 integers of any size.
+//   CutSamples/... samples of a WebDataset tar as Examples, a JPEG of SIZE bytes and a label each;
+//                  Copy/SIZE is the plain copy of as many bytes, in the same steps.
 //   SplitHash      of the 194 bytes that decide the split.
 //   Read           plain pread of a file of 256 MiB from page cache in pieces of 512 KiB: the
 //                  ceiling of Scan and Index.
@@ -18,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -29,6 +32,8 @@
 #include "base/io/atomic_file.h"
 #include "base/io/file_source.h"
 #include "benchmark/benchmark.h"
+#include "records/container/testing/tar_builder.h"
+#include "records/container/webdataset.h"
 #include "records/dataset/indexer.h"
 #include "records/dataset/shard_scan.h"
 #include "records/dataset/split.h"
@@ -152,6 +157,49 @@ void BM_FindNumbers(benchmark::State& state) {
   FindAll(state, specs, examples);
 }
 BENCHMARK(BM_FindNumbers)->Name("FindFeatures/numbers");
+
+// A tar of as many samples as have 32 MiB together, more than the caches hold.
+std::string SampleTar(size_t image_bytes) {
+  TarBuilder tar;
+  for (int i = 0; tar.bytes().size() < size_t{32} << 20; ++i) {
+    tar.File(absl::StrCat("train/", i, ".jpg"), std::string(image_bytes, static_cast<char>(i)));
+    tar.File(absl::StrCat("train/", i, ".cls"), absl::StrCat(i % 1000, "\n"));
+  }
+  return tar.End().bytes();
+}
+
+void BM_CutSamples(benchmark::State& state) {
+  const std::string tar = SampleTar(static_cast<size_t>(state.range(0)));
+  const std::unique_ptr<RecordCutter> cutter = NewWebDatasetCutter();
+  std::span<const uint8_t> left;
+  for (auto _ : state) {
+    absl::StatusOr<RecordCutter::Cut> cut = cutter->Next(left, /*at_end=*/true);
+    if (cut.ok() && cut->what == RecordCutter::Cut::What::kEnd) {
+      left = BytesOf(tar);
+      cut = cutter->Next(left, /*at_end=*/true);
+    }
+    if (!cut.ok() || cut->what != RecordCutter::Cut::What::kRecord) std::abort();
+    benchmark::DoNotOptimize(cut->payload.data());
+    left = left.subspan(cut->size);
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_CutSamples)->Name("CutSamples")->Arg(1000)->Arg(10000)->Arg(110000);
+
+void BM_Copy(benchmark::State& state) {
+  const auto size = static_cast<size_t>(state.range(0));
+  const std::string bytes(size_t{32} << 20, 'x');
+  std::vector<char> out(size);
+  size_t at = 0;
+  for (auto _ : state) {
+    if (at + size > bytes.size()) at = 0;
+    std::memcpy(out.data(), bytes.data() + at, size);
+    benchmark::DoNotOptimize(out.data());
+    at += size;
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_Copy)->Name("Copy")->Arg(1000)->Arg(10000)->Arg(110000);
 
 void BM_SplitHash(benchmark::State& state) {
   std::vector<uint8_t> board(194, 3);
