@@ -10,6 +10,12 @@ namespace penstock {
 
 static_assert(std::endian::native == std::endian::little);
 
+inline uint16_t Load16(const uint8_t* p) {
+  uint16_t value;
+  std::memcpy(&value, p, sizeof(value));
+  return value;
+}
+
 inline uint32_t Load32(const uint8_t* p) {
   uint32_t value;
   std::memcpy(&value, p, sizeof(value));

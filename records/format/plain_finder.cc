@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
-#include "base/load.h"
 #include "records/format/wire.h"
 
 namespace penstock {
-namespace {
 
 // Reads the entries of an Example, as long as each message ends where the one around it does.
 class PlainReader {
@@ -24,33 +23,14 @@ class PlainReader {
     plain_ = Read(entry);
     return plain_;
   }
-  // Reads the next entry if it has this name and type and is shorter than 128 bytes, so that each
-  // length is one byte:
-  //   0a ENTRY 0a NAME name.. 12 FEATURE kind LIST 0a VALUES values..
-  // False: nothing was read.
-  bool NextLike(const PlainName& name, FeatureType type, PlainEntry& entry) {
-    constexpr size_t kAround = 10;  // All but name and values.
-    if (!plain_ || static_cast<size_t>(end_ - p_) < kAround + name.size() + sizeof(uint64_t)) {
-      return false;
-    }
-    const uint32_t head = Load32(p_);
-    const size_t entry_size = head >> 8 & 0xff;
-    if ((head & 0xffff00ff) != (name.size() << 24 | 0x000a000a) || entry_size >= 0x80) return false;
-    if (!name.IsAt(p_ + 4)) return false;
-    const uint64_t tail = Load64(p_ + 4 + name.size()) & 0xffffffffffff;
-    const uint64_t values_size = tail >> 40;
-    const uint64_t kind = static_cast<uint64_t>(type) << 3 | 2;
-    // Each length is that of the values and what is between.
-    const uint64_t want =
-        (values_size * 0x010001000100 + 0x000002000400) | 0x000a00000012 | kind << 16;
-    const size_t size = kAround - 2 + name.size() + values_size;
-    if (tail != want || entry_size != size || size > static_cast<size_t>(end_ - p_) - 2)
-      return false;
-    entry = {name.view(), type, {p_ + kAround + name.size(), static_cast<size_t>(values_size)}};
-    p_ += 2 + size;
+  // Reads the values of the next entry if it has this head. False: nothing was read.
+  bool NextLike(const EntryHead& head, std::span<const uint8_t>& values) {
+    if (!plain_ || !head.Matches(p_, end_, values)) return false;
+    p_ = values.data() + values.size();
     return true;
   }
   bool plain() const { return plain_; }
+  bool AtEnd() const { return plain_ && p_ == end_; }
 
  private:
   // Passes the tag and the length of field `number`, which is a message or bytes.
@@ -91,41 +71,50 @@ class PlainReader {
   bool plain_ = false;
 };
 
-bool TakeFixed(const FeatureUse& use, size_t slot, const PlainEntry& entry,
+namespace {
+
+bool TakeFixed(const FeatureUse& use, size_t slot, std::span<const uint8_t> values,
                const uint8_t* payload_end, FoundFeatures& found) {
   switch (use.type) {
     case FeatureType::kBytes:
-      found.bytes[slot] = entry.values;
-      return use.count == 0 || use.count == entry.values.size();
+      found.bytes[slot] = values;
+      return use.count == 0 || use.count == values.size();
     case FeatureType::kFloat:
-      if (entry.values.size() != use.count * sizeof(float)) return false;
-      std::memcpy(&found.floats[slot], entry.values.data(), entry.values.size());
+      if (values.size() != use.count * sizeof(float)) return false;
+      std::memcpy(&found.floats[slot], values.data(), values.size());
       return true;
     case FeatureType::kInt64:
       // The end of the payload, so that most varints are read by eight bytes at once.
-      return ReadIntegers(entry.values.data(), payload_end, use.count, &found.ints[slot]) ==
-             entry.values.data() + entry.values.size();
+      return ReadIntegers(values.data(), payload_end, use.count, &found.ints[slot]) ==
+             values.data() + values.size();
     case FeatureType::kNone:
       break;
   }
   return false;
 }
 
-bool TakeVariable(const FeatureUse& use, const PlainEntry& entry, FoundVariable& found) {
+bool TakeInteger(std::span<const uint8_t> values, const uint8_t* payload_end, int64_t& out) {
+  if (payload_end - values.data() >= static_cast<ptrdiff_t>(kMaxVarintBytes)) {
+    return ReadVarintOfSize(values.data(), values.size(), out);
+  }
+  return ReadIntegers(values.data(), payload_end, 1, &out) == values.data() + values.size();
+}
+
+bool TakeVariable(const FeatureUse& use, std::span<const uint8_t> values, FoundVariable& found) {
   found.present = true;
   found.type = use.type;
-  found.runs.assign(1, entry.values);
+  found.runs.assign(1, values);
   found.count = 0;
   switch (use.type) {
     case FeatureType::kBytes:
       found.count = 1;
-      return use.variable->Allows(entry.values.size());
+      return use.variable->Allows(values.size());
     case FeatureType::kFloat:
-      if (entry.values.size() % sizeof(float) != 0) return false;
-      found.count = static_cast<uint32_t>(entry.values.size() / sizeof(float));
+      if (values.size() % sizeof(float) != 0) return false;
+      found.count = static_cast<uint32_t>(values.size() / sizeof(float));
       return use.variable->Allows(found.count);
     case FeatureType::kInt64:
-      return ForEachVarint(entry.values, [&found](uint64_t) { ++found.count; }) == nullptr &&
+      return ForEachVarint(values, [&found](uint64_t) { ++found.count; }) == nullptr &&
              use.variable->Allows(found.count);
     case FeatureType::kNone:
       break;
@@ -141,12 +130,6 @@ bool IsPlain(const FeatureUse& use) {
 
 }  // namespace
 
-PlainName::PlainName(absl::string_view name) : name_(name) {
-  const size_t size = std::min<size_t>(name_.size(), 8);
-  std::memcpy(&first_, name_.data(), size);
-  mask_ = size == 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * size) - 1;
-}
-
 PlainFinder::PlainFinder(std::span<const FeatureUse> specs, std::span<const size_t> slots)
     : possible_(true) {
   for (size_t i = 0; i < specs.size(); ++i) {
@@ -161,11 +144,25 @@ bool PlainFinder::Find(std::span<const uint8_t> payload, FoundFeatures& found) {
   ++records_;
   const uint8_t* const payload_end = payload.data() + payload.size();
   PlainReader reader(payload);
+  std::span<const uint8_t> values;
+  size_t k = 0, seen = 0;
+  for (; k < distinct_ && reader.NextLike(order_[k].head, values); ++k) {
+    if (!Take(order_[k], values, payload_end, found)) return false;
+    seen += order_[k].index == kUnwanted ? 0 : 1;
+  }
+  return (reader.AtEnd() && seen == wanted_.size()) || FindRest(reader, k, payload_end, found);
+}
+
+bool PlainFinder::FindRest(PlainReader reader, size_t k, const uint8_t* payload_end,
+                           FoundFeatures& found) {
+  for (size_t i = 0; i < k; ++i) {
+    if (order_[i].index != kUnwanted) wanted_[order_[i].index].seen_in = records_;
+  }
   PlainEntry entry;
-  size_t seen = 0;
-  for (size_t k = 0;; ++k) {
+  for (;; ++k) {
     uint32_t index;
-    if (k < order_.size() && reader.NextLike(order_[k].name, order_[k].type, entry)) {
+    if (k < order_.size() && reader.NextLike(order_[k].head, entry.values)) {
+      entry.type = order_[k].head.type();
       index = order_[k].index;
     } else if (reader.Next(entry)) {
       index = IndexOf(entry, k);
@@ -173,20 +170,37 @@ bool PlainFinder::Find(std::span<const uint8_t> payload, FoundFeatures& found) {
       break;
     }
     if (index == kUnwanted) continue;
-    if (!Take(index, entry, payload_end, found)) return false;
-    ++seen;
+    Wanted& wanted = wanted_[index];
+    if (std::exchange(wanted.seen_in, records_) == records_) return false;
+    if (!TakeAny(index, entry.type, entry.values, payload_end, found)) return false;
   }
-  return reader.plain() && (seen == wanted_.size() || SettleAbsent(found));
+  distinct_ = std::max(distinct_, std::min(k, order_.size()));
+  return reader.plain() && SettleAbsent(found);
 }
 
-bool PlainFinder::Take(uint32_t index, const PlainEntry& entry, const uint8_t* payload_end,
-                       FoundFeatures& found) {
-  Wanted& wanted = wanted_[index];
-  const bool again = wanted.seen_in == records_;
-  wanted.seen_in = records_;
-  if (again || wanted.use.type != entry.type) return false;
-  if (wanted.use.variable) return TakeVariable(wanted.use, entry, found.variable[wanted.slot]);
-  return TakeFixed(wanted.use, wanted.slot, entry, payload_end, found);
+inline bool PlainFinder::Take(const Known& known, std::span<const uint8_t> values,
+                              const uint8_t* payload_end, FoundFeatures& found) const {
+  switch (known.taking) {
+    case Taking::kSkip:
+      return true;
+    case Taking::kFloat:
+      if (values.size() != sizeof(float)) return false;
+      std::memcpy(&found.floats[known.slot], values.data(), sizeof(float));
+      return true;
+    case Taking::kInteger:
+      return TakeInteger(values, payload_end, found.ints[known.slot]);
+    case Taking::kAny:
+      break;
+  }
+  return TakeAny(known.index, known.head.type(), values, payload_end, found);
+}
+
+bool PlainFinder::TakeAny(uint32_t index, FeatureType type, std::span<const uint8_t> values,
+                          const uint8_t* payload_end, FoundFeatures& found) const {
+  const Wanted& wanted = wanted_[index];
+  if (wanted.use.type != type) return false;
+  if (wanted.use.variable) return TakeVariable(wanted.use, values, found.variable[wanted.slot]);
+  return TakeFixed(wanted.use, wanted.slot, values, payload_end, found);
 }
 
 bool PlainFinder::SettleAbsent(FoundFeatures& found) const {
@@ -199,17 +213,31 @@ bool PlainFinder::SettleAbsent(FoundFeatures& found) const {
 }
 
 uint32_t PlainFinder::IndexOf(const PlainEntry& entry, size_t k) {
-  const bool known = k < order_.size() && order_[k].type == entry.type;
-  if (known && order_[k].name.view() == entry.name) return order_[k].index;
-  const auto found = by_name_.find(entry.name);
-  const uint32_t index = found == by_name_.end() ? kUnwanted : found->second;
-  const Known now{PlainName(entry.name), entry.type, index};
+  const bool known = k < order_.size() && order_[k].head.type() == entry.type;
+  if (known && order_[k].head.name() == entry.name) return order_[k].index;
+  Known now = Learn(entry);
+  const uint32_t index = now.index;
+  distinct_ = std::min(distinct_, k);
   if (k < order_.size()) {
-    order_[k] = now;
+    order_[k] = std::move(now);
   } else if (k < kMostKnown) {
-    order_.push_back(now);
+    order_.push_back(std::move(now));
   }
   return index;
+}
+
+PlainFinder::Known PlainFinder::Learn(const PlainEntry& entry) const {
+  Known known = {EntryHead(entry.name, entry.type), kUnwanted, 0, Taking::kSkip};
+  const auto found = by_name_.find(entry.name);
+  if (found == by_name_.end()) return known;
+  const Wanted& wanted = wanted_[found->second];
+  known.index = found->second;
+  known.slot = wanted.slot;
+  known.taking = Taking::kAny;
+  if (wanted.use.variable || wanted.use.type != entry.type || wanted.use.count != 1) return known;
+  if (entry.type == FeatureType::kFloat) known.taking = Taking::kFloat;
+  if (entry.type == FeatureType::kInt64) known.taking = Taking::kInteger;
+  return known;
 }
 
 }  // namespace penstock

@@ -4,14 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
-#include "base/load.h"
+#include "records/format/entry_head.h"
 #include "records/format/feature_use.h"
 #include "records/format/found_features.h"
 
@@ -24,24 +23,7 @@ struct PlainEntry {
   std::span<const uint8_t> values;  // The bytes of the one value, or the packed numbers.
 };
 
-// A name as it is compared with the bytes of a record: eight at once.
-class PlainName {
- public:
-  explicit PlainName(absl::string_view name);
-
-  size_t size() const { return name_.size(); }
-  absl::string_view view() const { return name_; }
-  // REQUIRES: size() bytes and eight more can be read.
-  bool IsAt(const uint8_t* p) const {
-    return ((Load64(p) ^ first_) & mask_) == 0 &&
-           (size() <= 8 || std::memcmp(p + 8, name_.data() + 8, size() - 8) == 0);
-  }
-
- private:
-  std::string name_;
-  uint64_t first_ = 0;  // Its first eight bytes, under the mask.
-  uint64_t mask_ = 0;
-};
+class PlainReader;
 
 // Not thread-safe. Copyable.
 class PlainFinder {
@@ -67,20 +49,28 @@ class PlainFinder {
   struct Wanted {
     FeatureUse use;
     uint32_t slot;
-    uint64_t seen_in = 0;  // The last record that had it, counted from 1.
+    uint64_t seen_in = 0;  // The last record that had it, as far as that was noted; from 1.
   };
+  // How the values of an entry are taken.
+  enum class Taking : uint8_t { kSkip, kFloat, kInteger, kAny };
   // An entry of the last record.
   struct Known {
-    PlainName name;
-    FeatureType type;
+    EntryHead head;
     uint32_t index;  // A number in wanted_, or kUnwanted.
+    uint32_t slot;   // Of that feature.
+    Taking taking;
   };
 
+  Known Learn(const PlainEntry& entry) const;
   // The number in wanted_ of entry `k` of a record; kUnwanted if no spec has its name.
   uint32_t IndexOf(const PlainEntry& entry, size_t k);
-  // False: this value is not what the spec wants.
-  bool Take(uint32_t index, const PlainEntry& entry, const uint8_t* payload_end,
-            FoundFeatures& found);
+  // False: these values are not what the spec wants.
+  bool Take(const Known& known, std::span<const uint8_t> values, const uint8_t* payload_end,
+            FoundFeatures& found) const;
+  bool TakeAny(uint32_t index, FeatureType type, std::span<const uint8_t> values,
+               const uint8_t* payload_end, FoundFeatures& found) const;
+  // The entries of a record from number `k` on; those before are those of order_ and were taken.
+  bool FindRest(PlainReader reader, size_t k, const uint8_t* payload_end, FoundFeatures& found);
   // False: a feature is missing that must be there.
   bool SettleAbsent(FoundFeatures& found) const;
 
@@ -88,6 +78,7 @@ class PlainFinder {
   absl::flat_hash_map<std::string, uint32_t> by_name_;
   bool possible_ = false;
   std::vector<Known> order_;  // Most records have their entries in the order of the last one.
+  size_t distinct_ = 0;       // So many of order_, from the front, want no feature twice.
   uint64_t records_ = 0;
 };
 

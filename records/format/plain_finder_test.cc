@@ -1,5 +1,6 @@
 #include "records/format/plain_finder.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,40 @@ TEST_F(PlainFinderTest, FindsWhatAWalkFindsInAnyOrderOfEntries) {
     if (rng.Below(2) == 0) std::swap(entries[rng.Below(6)], entries[rng.Below(6)]);
     ASSERT_TRUE(Agrees(Example(Joined(entries))));
     EXPECT_EQ(found_.variable[1].present, entries.size() == 7);
+  }
+}
+
+// Entries are swapped, doubled and left out, so that no order learned from earlier records hides
+// it.
+TEST_F(PlainFinderTest, FindsTheRecordsThatHaveEachFeatureOnceAfterAnyOthers) {
+  CounterRng rng(4);
+  for (int i = 0; i < 5000; ++i) {
+    const std::vector<std::string> entries = AnyEntries(rng);
+    std::vector<size_t> picks = {0, 1, 2, 3, 4, 5};
+    for (uint64_t changes = rng.Below(3); changes > 0; --changes) {
+      const auto at = picks.begin() + static_cast<ptrdiff_t>(rng.Below(picks.size()));
+      const uint64_t change = rng.Below(3);
+      if (change == 0) std::iter_swap(at, picks.begin());
+      if (change == 1) picks.insert(at, size_t{picks.back()});
+      if (change == 2) picks.erase(at);
+    }
+    std::string all;
+    for (const size_t pick : picks) all += entries[pick];
+    bool once = true;
+    for (const size_t wanted : {0, 1, 2, 4, 5}) once &= std::ranges::count(picks, wanted) == 1;
+    ASSERT_EQ(Agrees(Example(all)), once) << i;
+  }
+}
+
+TEST_F(PlainFinderTest, FindsNumbersOfAnySizeAndAtTheEndOfTheRecord) {
+  const std::string rest = Entry("pair", Packed({1, 2})) + Entry("x", Float(2)) +
+                           Entry("text", BytesKind("t")) + Entry("tokens", Packed({}));
+  for (int bit = 0; bit < 64; ++bit) {
+    const auto value = static_cast<int64_t>(uint64_t{1} << bit);
+    for (const int64_t number : {value, value - 1, -value}) {
+      ASSERT_TRUE(Agrees(Example(Entry("id", Packed({number})) + rest)));
+      ASSERT_TRUE(Agrees(Example(rest + Entry("id", Packed({number})))));
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #ifndef PENSTOCK_RECORDS_FORMAT_WIRE_H_
 #define PENSTOCK_RECORDS_FORMAT_WIRE_H_
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -59,6 +60,37 @@ inline const uint8_t* ReadVarint(const uint8_t* p, const uint8_t* end, uint64_t&
     if (byte < 0x80) return p;
   }
   return nullptr;
+}
+
+inline constexpr size_t kMaxVarintBytes = 10;
+
+// The bytes of a varint of so many, as two words: which ones it has, and which go on.
+struct VarintShape {
+  uint64_t bytes[2] = {};
+  uint64_t goes_on[2] = {};
+};
+
+inline constexpr auto kVarintShapes = [] {
+  std::array<VarintShape, kMaxVarintBytes + 1> shapes;
+  for (size_t size = 1; size < shapes.size(); ++size) {
+    for (size_t i = 0; i < size; ++i) {
+      shapes[size].bytes[i / 8] |= uint64_t{0xff} << i % 8 * 8;
+      if (i + 1 < size) shapes[size].goes_on[i / 8] |= uint64_t{0x80} << i % 8 * 8;
+    }
+  }
+  return shapes;
+}();
+
+// Decodes the varint of exactly `size` bytes at `p`. False: there is none. No branch depends on the
+// size, which differs from record to record. REQUIRES: ten bytes can be read.
+inline bool ReadVarintOfSize(const uint8_t* p, size_t size, int64_t& value) {
+  if (size == 0 || size > kMaxVarintBytes) return false;
+  const VarintShape& shape = kVarintShapes[size];
+  const uint64_t low = Load64(p) & shape.bytes[0];
+  const uint64_t high = Load16(p + 8) & shape.bytes[1];
+  value = static_cast<int64_t>(JoinSevens(low) | (high & 0x7f) << 56 | high >> 8 << 63);
+  constexpr uint64_t kGoesOn = 0x8080808080808080;
+  return (((low & kGoesOn) ^ shape.goes_on[0]) | ((high & kGoesOn) ^ shape.goes_on[1])) == 0;
 }
 
 // Decodes `count` varints at the front of [p, end) to `out`: the byte after the last one, or null.
