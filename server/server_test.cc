@@ -116,7 +116,7 @@ TEST_F(ServerTest, RefusesAnotherProtocolVersion) {
   talk.Hello(99);
   EXPECT_THAT(talk.Finish(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("version 99"), HasSubstr("server versions 1 to 2"))));
+                       AllOf(HasSubstr("version 99"), HasSubstr("server versions 1 to 3"))));
 }
 
 TEST_F(ServerTest, PassesOnWhyASessionCannotBeOpened) {

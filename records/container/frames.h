@@ -17,9 +17,9 @@ namespace penstock {
 // What must be known of a file to cut its records.
 struct StoredRecords {
   Container container = Container::kTfRecord;
-  uint64_t record_bytes = 0;      // Of kFixed: of each record.
-  absl::string_view path = {};    // Of kImageFile.
-  uint32_t label = 0;             // Of kImageFile: its class.
+  uint64_t record_bytes = 0;    // Of kFixed: of each record.
+  absl::string_view path = {};  // Of kImageFile.
+  uint32_t label = 0;           // Of kImageFile: its class.
 };
 
 // `keys` may be null; who reads a whole WebDataset shard gives them: NewWebDatasetCutter().

@@ -45,8 +45,8 @@ absl::StatusOr<bool> ShardReader::NextCut(Record& record) {
     const bool at_end = offset_ + buffer_.size() >= source_->size();
     const absl::StatusOr<Cut> cut = cutter_->Next(buffer_, at_end);
     if (!cut.ok()) {
-      return Annotate(cut.status(), absl::StrCat(source_->name(), ": record ", number_,
-                                                 " at offset ", offset_));
+      return Annotate(cut.status(),
+                      absl::StrCat(source_->name(), ": record ", number_, " at offset ", offset_));
     }
     if (cut->what == Cut::What::kEnd) return false;
     if (cut->what == Cut::What::kRecord) {

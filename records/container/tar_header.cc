@@ -49,16 +49,26 @@ std::optional<uint64_t> ParseNumber(absl::string_view field) {
   return field[0] & 0x80 ? ParseBase256(field) : ParseOctal(field);
 }
 
-absl::Status CheckSum(std::span<const uint8_t> block) {
-  uint64_t sum = kChecksum.size * ' ';
-  uint64_t high_bytes = 0;
-  for (size_t i = 0; i < block.size(); ++i) {
-    if (i >= kChecksum.begin && i < kChecksum.begin + kChecksum.size) continue;
-    sum += block[i];
-    high_bytes += block[i] >> 7;
+struct Sums {
+  uint32_t bytes = 0;  // As numbers from 0 to 255.
+  uint32_t high = 0;   // How many have their first bit set.
+};
+
+Sums SumOf(std::span<const uint8_t> bytes) {
+  Sums sums;
+  for (uint8_t byte : bytes) {
+    sums.bytes += byte;
+    sums.high += byte >> 7;
   }
+  return sums;
+}
+
+absl::Status CheckSum(std::span<const uint8_t> block) {
+  const Sums all = SumOf(block), field = SumOf(block.subspan(kChecksum.begin, kChecksum.size));
+  const uint32_t sum = all.bytes - field.bytes + uint32_t{kChecksum.size} * ' ';
+  const uint32_t signed_sum = sum - 256 * (all.high - field.high);
   const std::optional<uint64_t> stored = ParseOctal(FieldText(block, kChecksum));
-  if (stored && (*stored == sum || *stored == sum - 256 * high_bytes)) return absl::OkStatus();
+  if (stored == sum || stored == signed_sum) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat("no tar header: checksum computed ", sum, ", stored ",
                                           stored ? absl::StrCat(*stored) : "no number"));
 }

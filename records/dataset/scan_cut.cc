@@ -57,9 +57,9 @@ class CutScan {
 
   absl::Status CheckSize(uint64_t bytes) const {
     if (bytes <= options_.max_raw_chunk_bytes) return absl::OkStatus();
-    return absl::ResourceExhaustedError(
-        absl::StrCat("needs ", FormatByteSize(bytes), ", a chunk may have ",
-                     FormatByteSize(options_.max_raw_chunk_bytes)));
+    return absl::ResourceExhaustedError(absl::StrCat("needs ", FormatByteSize(bytes),
+                                                     ", a chunk may have ",
+                                                     FormatByteSize(options_.max_raw_chunk_bytes)));
   }
 
   // `bytes` of the file become one record.

@@ -69,8 +69,8 @@ TEST_F(ContainersTest, AFlippedBitLosesTheChunk) {
   ASSERT_OK(session_->OpenWindow(window));
   ASSERT_TRUE(client_.WaitErrors(1));
   const StreamError error = client_.errors().back();
-  EXPECT_THAT(error.status, StatusIs(absl::StatusCode::kDataLoss,
-                                     AllOf(HasSubstr("a.bin"), HasSubstr("CRC"))));
+  EXPECT_THAT(error.status,
+              StatusIs(absl::StatusCode::kDataLoss, AllOf(HasSubstr("a.bin"), HasSubstr("CRC"))));
   ASSERT_TRUE(error.damage);
   EXPECT_EQ(error.damage->record, 0u);
   EXPECT_TRUE(error.damage->rest_of_chunk);
