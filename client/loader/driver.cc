@@ -136,9 +136,14 @@ void Driver::Run() {
   // The connections end here without the lock, and before all members.
   std::vector<std::unique_ptr<Connection>> connections;
   std::vector<std::unique_ptr<Connection>> closing;
-  MutexLock lock(&work_mutex_);
-  connections.swap(connections_);
-  closing.swap(closing_);
+  std::vector<std::string> reports;  // Of the last parts.
+  {
+    MutexLock lock(&work_mutex_);
+    connections.swap(connections_);
+    closing.swap(closing_);
+    reports.swap(reports_);
+  }
+  for (const std::string& message : reports) job_.report(message);
 }
 
 absl::Time Driver::HandleAll(std::vector<Incoming>& incoming) {
