@@ -213,6 +213,28 @@ void Numbers(benchmark::State& state, SimdLevel level, WireDtype dtype, const ch
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(rows * count));
 }
 
+// Pixels of planes to pixels of channels: rows of CIFAR-10, without their label.
+void Planes(benchmark::State& state, const char* transpose) {
+  const Program program = *Program::Compile(
+      *ParseSpec(absl::StrCat("records: RAW tensor { name: 'x' bytes { feature: 'record' "
+                              "feature_bytes: 3073 first_byte: 1 dims: [3, 32, 32] ",
+                              transpose, " } }"),
+                 "bench"),
+      WireDtype::kF32);
+  constexpr size_t kRows = 128, kBytes = 3073;
+  const Buffer in(kRows * kBytes), out(kRows * program.row_bytes());
+  std::memset(in.data(), 1, in.size());
+  std::vector<const uint8_t*> starts;
+  for (size_t row = 0; row < kRows; ++row) starts.push_back(in.data() + row * kBytes);
+  const FeatureColumn columns[] = {starts.data()};
+  uint8_t* const outputs[] = {out.data()};
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(program.DecodeRows(columns, kRows, outputs));
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kRows));
+}
+
 // Rows of 13 floats, 26 integers and a label, a feature and a tensor each, as tables have them.
 void Table(benchmark::State& state, WireDtype dtype) {
   std::string spec = "tensor { name: 'y' label { feature: 'y' } }";
@@ -309,6 +331,8 @@ void RegisterNumbers(SimdLevel level) {
 
 void RegisterAll() {
   RegisterCeilings();
+  benchmark::RegisterBenchmark("Planes/as_stored", Planes, "");
+  benchmark::RegisterBenchmark("Planes/transposed", Planes, "transpose: [1, 2, 0]");
   benchmark::RegisterBenchmark("Table/f32", Table, WireDtype::kF32);
   benchmark::RegisterBenchmark("Table/packed", Table, WireDtype::kPacked);
   for (const SimdLevel level : AvailableSimdLevels()) {

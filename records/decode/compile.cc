@@ -17,15 +17,27 @@
 namespace penstock {
 namespace {
 
+// Whether older servers know only a part of the tensor's operation, or knew it otherwise.
+bool HasSecondVersion(const v1::TensorSpec& tensor) {
+  switch (tensor.op_case()) {
+    case v1::TensorSpec::kNumber:  // Version 1 rounded integers to the wire dtype.
+      return tensor.number().type() == v1::Number::INT64;
+    case v1::TensorSpec::kBytes:
+      return TakesPart(tensor.bytes());
+    case v1::TensorSpec::kLabel:
+      return tensor.label().feature_bytes() != 0;
+    default:
+      return false;
+  }
+}
+
 // The name of the tensor's operation, and its version: raised when the same field values and the
-// same bytes would give other bits.
+// same bytes would give other bits, and for fields that the versions before do not know.
 std::pair<std::string, uint64_t> OperationVersion(const v1::TensorSpec& tensor) {
   const auto* field = v1::TensorSpec::descriptor()->FindFieldByNumber(tensor.op_case());
   // Pixels depend on the libraries that are linked.
   if (tensor.has_image()) return {field->name(), ImageLibraryVersion()};
-  // Version 1 of `number` rounded integers to the wire dtype.
-  const bool integers = tensor.has_number() && tensor.number().type() == v1::Number::INT64;
-  return {field->name(), integers ? 2 : 1};
+  return {field->name(), HasSecondVersion(tensor) ? 2 : 1};
 }
 
 // Versions of 1 are left out, so that specs without others keep the fingerprints they always had.

@@ -1,11 +1,14 @@
 // The operation `bytes`.
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "records/decode/compile_checks.h"
 #include "records/decode/compile_operations.h"
+#include "records/decode/stored_axes.h"
 #include "records/decode/value_fields.h"
 
 namespace penstock {
@@ -67,12 +70,75 @@ absl::StatusOr<std::vector<uint8_t>> FillOf(const v1::Bytes& bytes, const ValueF
       absl::StrCat("default has ", given.size(), " bytes, the feature ", length));
 }
 
+absl::Status CheckPart(const v1::Bytes& bytes, const ValueFields& fields) {
+  const bool varies = fields.any_length() || fields.optional || bytes.has_list();
+  if (varies || !fields.feature_list.empty()) {
+    return absl::InvalidArgumentError(
+        "feature_bytes, first_byte, dims and transpose are for a feature that every record has in "
+        "one length: leave out optional, pad, ragged, list and feature_list");
+  }
+  if (bytes.first_byte() != 0 && bytes.feature_bytes() == 0) {
+    return absl::InvalidArgumentError(
+        "first_byte needs feature_bytes, the number of bytes that every record has");
+  }
+  if (!bytes.transpose().empty() && bytes.dims().empty()) {
+    return absl::InvalidArgumentError(
+        "transpose needs dims, the shape in which the bytes are stored");
+  }
+  return absl::OkStatus();
+}
+
+// The tensor's shape and the number of its bytes.
+absl::StatusOr<Extent> PartExtent(const v1::Bytes& bytes, const ValueFields& fields,
+                                  std::span<const uint32_t> transpose) {
+  if (bytes.dims().empty()) return ExtentOf(fields);
+  Extent extent;
+  PENSTOCK_ASSIGN_OR_RETURN(extent.capacity, Product(bytes.dims(), "dims", kMaxRowBytes, "bytes"));
+  if (bytes.length() != 0 && bytes.length() != extent.capacity) {
+    return absl::InvalidArgumentError(absl::StrCat("dims [", absl::StrJoin(bytes.dims(), ", "),
+                                                   "] holds ", extent.capacity,
+                                                   " elements, length is ", bytes.length()));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(
+      extent.shape, ShapeOf(StoredAxes(bytes), extent.capacity, transpose, kMaxRowBytes, "bytes"));
+  return extent;
+}
+
+absl::Status AddPart(const std::string& name, const v1::Bytes& bytes, const ValueFields& fields,
+                     PlanBuilder& plan) {
+  PENSTOCK_RETURN_IF_ERROR(CheckPart(bytes, fields));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<uint32_t> transpose, TransposeOf(StoredAxes(bytes)));
+  PENSTOCK_ASSIGN_OR_RETURN(const Extent extent, PartExtent(bytes, fields, transpose));
+  const auto size = static_cast<uint32_t>(extent.capacity);
+  const uint32_t feature_bytes = bytes.feature_bytes() != 0 ? bytes.feature_bytes() : size;
+  const uint32_t first = bytes.first_byte();
+  if (uint64_t{first} + size > feature_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "bytes ", first, " to ", uint64_t{first} + size - 1, " are outside of feature '",
+        bytes.feature(), "' of ", feature_bytes, " bytes"));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const size_t column,
+                            plan.AddFeature({bytes.feature(), FeatureType::kBytes, feature_bytes}));
+  if (bytes.transpose().empty()) {
+    return plan.AddTensor(name, Dtype::kU8, extent.shape, CopyStep{column, first});
+  }
+  const std::vector<uint32_t> dims(bytes.dims().begin(), bytes.dims().end());
+  return plan.AddTensor(name, Dtype::kU8, extent.shape,
+                        TransposeStep{column, first, ByteTranspose(dims, transpose)});
+}
+
 }  // namespace
+
+bool TakesPart(const v1::Bytes& bytes) {
+  return bytes.feature_bytes() != 0 || bytes.first_byte() != 0 || !bytes.dims().empty() ||
+         !bytes.transpose().empty();
+}
 
 absl::Status AddBytes(const std::string& name, const v1::Bytes& bytes, PlanBuilder& plan) {
   PENSTOCK_RETURN_IF_ERROR(RefuseUnknownFields(bytes));
   const ValueFields fields(bytes, "length", bytes.length(), !bytes.default_().empty());
   PENSTOCK_RETURN_IF_ERROR(CheckFields(fields));
+  if (TakesPart(bytes)) return AddPart(name, bytes, fields, plan);
   if (bytes.has_list()) return AddList(name, bytes, fields, plan);
   if (!fields.feature_list.empty()) {
     return absl::InvalidArgumentError("feature_list needs list: each step has a value of its own");

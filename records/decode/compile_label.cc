@@ -1,4 +1,5 @@
 // The operation `label`.
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,10 @@ absl::Status CheckLabel(const v1::Label& label) {
   if (label.type() == v1::Label::FLOAT && label.add() != 0) {
     return absl::InvalidArgumentError("add is for INT64 only");
   }
+  if (label.byte() != 0 && label.feature_bytes() == 0) {
+    return absl::InvalidArgumentError(
+        "byte needs feature_bytes, the number of bytes that every record has");
+  }
   if (label.optional()) return absl::OkStatus();
   if (label.default_() != 0) return absl::InvalidArgumentError("default needs optional: true");
   if (!label.presence_tensor().empty()) {
@@ -42,10 +47,39 @@ absl::StatusOr<DecodeStep> StepOf(const v1::Label& label, FeatureType type, size
   return VariableNumbersStep{column, type, 1, std::move(fill)};
 }
 
+absl::Status CheckByteLabel(const v1::Label& label) {
+  if (label.type() != v1::Label::INT64) {
+    return absl::InvalidArgumentError("a byte is an INT64 label: leave out type");
+  }
+  if (label.optional()) {
+    return absl::InvalidArgumentError(
+        "feature_bytes is for a feature that every record has: leave out optional");
+  }
+  if (label.byte() >= label.feature_bytes()) {
+    return absl::InvalidArgumentError(absl::StrCat("byte ", label.byte(),
+                                                   " is outside of feature '", label.feature(),
+                                                   "' of ", label.feature_bytes(), " bytes"));
+  }
+  if (label.add() > std::numeric_limits<int64_t>::max() - 0xff) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("add ", label.add(), " moves the byte 255 outside of int64"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddByteLabel(const std::string& name, const v1::Label& label, PlanBuilder& plan) {
+  PENSTOCK_RETURN_IF_ERROR(CheckByteLabel(label));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      const size_t column,
+      plan.AddFeature({label.feature(), FeatureType::kBytes, label.feature_bytes()}));
+  return plan.AddTensor(name, Dtype::kI64, {}, ByteStep{column, label.byte(), label.add()});
+}
+
 }  // namespace
 
 absl::Status AddLabel(const std::string& name, const v1::Label& label, PlanBuilder& plan) {
   PENSTOCK_RETURN_IF_ERROR(CheckLabel(label));
+  if (label.feature_bytes() != 0) return AddByteLabel(name, label, plan);
   const bool floats = label.type() == v1::Label::FLOAT;
   FeatureUse use{label.feature(), floats ? FeatureType::kFloat : FeatureType::kInt64, 1};
   if (label.optional()) {

@@ -19,6 +19,9 @@ absl::Status AddBytes(const std::string& name, const v1::Bytes& bytes, PlanBuild
 absl::Status AddLabel(const std::string& name, const v1::Label& label, PlanBuilder& plan);
 absl::Status AddImage(const std::string& name, const v1::Image& image, PlanBuilder& plan);
 
+// Whether `bytes` has fields of its version 2: those of a part of a feature and of its axes.
+bool TakesPart(const v1::Bytes& bytes);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_RECORDS_DECODE_COMPILE_OPERATIONS_H_

@@ -385,6 +385,14 @@ TEST(FingerprintTest, CoversVersionsThatAreNotTheFirst) {
   EXPECT_EQ(FingerprintOf(both), WantFingerprint(both, "\nnumber 2"));
 }
 
+TEST(FingerprintTest, PartsOfBytesHaveTheSecondVersion) {
+  for (const char* fields : {"feature_bytes: 4 length: 3", "dims: 3"}) {
+    EXPECT_EQ(FingerprintOf(Bytes(fields)), WantFingerprint(Bytes(fields), "\nbytes 2"));
+  }
+  const std::string label = Label("feature_bytes: 4");
+  EXPECT_EQ(FingerprintOf(label), WantFingerprint(label, "\nlabel 2"));
+}
+
 TEST(FingerprintTest, OperationsOfTheFirstVersionsKeepTheirs) {
   EXPECT_EQ(FingerprintOf(Bytes("length: 3")), WantFingerprint(Bytes("length: 3"), ""));
   EXPECT_EQ(FingerprintOf(Label("")), WantFingerprint(Label(""), ""));

@@ -224,20 +224,36 @@ bool IsOneNumber(size_t row_bytes) {
 void Run(const CopyStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
          DecodeOutcome&) {
   const uint8_t* const* rows = tile.rows(step.column);
+  const size_t at = step.first;
   if (tensor.row_bytes == sizeof(uint64_t)) {
-    for (size_t i = 0; i < tile.size; ++i) Store(out, i, Load64(rows[i]));
+    for (size_t i = 0; i < tile.size; ++i) Store(out, i, Load64(rows[i] + at));
     return;
   }
   if (tensor.row_bytes == sizeof(uint32_t)) {
-    for (size_t i = 0; i < tile.size; ++i) Store(out, i, Load32(rows[i]));
+    for (size_t i = 0; i < tile.size; ++i) Store(out, i, Load32(rows[i] + at));
     return;
   }
   WriteRows(tile, tensor.row_bytes, out, [&](size_t first, size_t n, uint8_t* to) {
     for (size_t i = first; i < first + n; ++i, to += tensor.row_bytes) {
       FetchAhead(tile, i, 1);
-      std::memcpy(to, rows[i], tensor.row_bytes);
+      std::memcpy(to, rows[i] + at, tensor.row_bytes);
     }
   });
+}
+
+void Run(const TransposeStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
+         DecodeOutcome&) {
+  const uint8_t* const* rows = tile.rows(step.column);
+  WriteRows(tile, tensor.row_bytes, out, [&](size_t first, size_t n, uint8_t* to) {
+    for (size_t i = first; i < first + n; ++i, to += tensor.row_bytes) {
+      step.transpose.Run(rows[i] + step.first, to);
+    }
+  });
+}
+
+void Run(const ByteStep& step, const TensorInfo&, const Tile& tile, uint8_t* out, DecodeOutcome&) {
+  const uint8_t* const* rows = tile.rows(step.column);
+  for (size_t i = 0; i < tile.size; ++i) Store(out, i, step.add + rows[i][step.byte]);
 }
 
 // Whether Run() of the step calls FetchAhead() as it goes through a tile.

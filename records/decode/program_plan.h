@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "records/decode/bit_table.h"
+#include "records/decode/byte_transpose.h"
 #include "records/decode/program.h"
 #include "records/decode/score.h"
 #include "records/decode/variable_steps.h"
@@ -40,9 +41,24 @@ struct IntegersStep {
   size_t count = 0;
 };
 
-// The feature's own bytes.
+// The feature's own bytes, from `first` on.
 struct CopyStep {
   size_t column = 0;
+  size_t first = 0;
+};
+
+// The same, with their axes moved.
+struct TransposeStep {
+  size_t column = 0;
+  size_t first = 0;
+  ByteTranspose transpose;
+};
+
+// One byte as an i64. `add` leaves any byte an int64.
+struct ByteStep {
+  size_t column = 0;
+  size_t byte = 0;
+  int64_t add = 0;
 };
 
 // An encoded image to pixels.
@@ -55,7 +71,7 @@ struct ImageStep {
 // Two variants: std::visit() of more than 11 alternatives goes through a table of functions, which
 // costs a fixed step of one number a third of its speed.
 using DecodeStep = std::variant<BitsStep, MateScoreStep, FloatsStep, IntegersStep, CopyStep,
-                                VariableStep, ImageStep>;
+                                TransposeStep, ByteStep, VariableStep, ImageStep>;
 
 // Farther into a feature than this the processor's own prefetcher follows.
 inline constexpr size_t kMaxFetchBytes = 1024;
