@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -32,14 +33,28 @@ std::string Contradiction(const FeatureUse& use, const FeatureInfo& info) {
   return absl::StrCat("with ", use.count, unit, "; the records have ", seen.ToText(), unit);
 }
 
+// Two alternatives that each record has; empty if there are none, or if they have the name itself.
+std::string TwoAlternatives(const FeatureUse& use, const FeatureSummary& summary) {
+  std::vector<absl::string_view> names;
+  for (const FeatureInfo& info : summary.features) {
+    if (info.feature_list != use.is_feature_list() || !StandsFor(use.name, info.name)) continue;
+    if (info.name == use.name) return "";
+    if (info.records > 0 && summary.InAll(info)) names.push_back(info.name);
+  }
+  if (names.size() < 2) return "";
+  return absl::StrCat("which stands for one, while each record has '", names[0], "' and '",
+                      names[1], "': name the one to read");
+}
+
 // The same, of all that was seen; "" too for an optional feature that was not.
 std::string Contradiction(const FeatureUse& use, const FeatureSummary& summary) {
   if (use.name.empty()) return "";  // The payload.
+  if (std::string two = TwoAlternatives(use, summary); !two.empty()) return two;
   const bool list = use.is_feature_list();
   std::string why;
   bool in_other_map = false;
   for (const FeatureInfo& info : summary.features) {
-    if (info.name != use.name || info.type == "none") continue;
+    if (!StandsFor(use.name, info.name) || info.type == "none") continue;
     in_other_map |= info.feature_list != list;
     if (info.feature_list != list) continue;
     why = Contradiction(use, info);

@@ -1,5 +1,7 @@
 #include "client/loader/dataset_spec.h"
 
+#include "absl/strings/str_cat.h"
+#include "client/loader/unread_features.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/dataset/made_spec.h"
@@ -11,6 +13,7 @@ namespace penstock {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -113,6 +116,45 @@ TEST(ChooseSpecTest, AFeatureOfTheOtherKindIsNamed) {
                 "test"));
   EXPECT_THAT(ChooseSpec(list, With(sequence)), StatusIs(absl::StatusCode::kInvalidArgument,
                                                          HasSubstr("write `feature` in the spec")));
+}
+
+FeatureInfo Images(const std::string& name, uint64_t records) {
+  return {name, "bytes", false, records, {1, 1}, {100, 900}, {}, records};
+}
+
+// Samples of a WebDataset, with images in two formats.
+FeatureSummary Samples(uint64_t jpg, uint64_t png) {
+  return {100,
+          {{"__key__", "bytes", false, 100, {1, 1}, {4, 4}},
+           {"cls", "int64", false, 100, {1, 1}},
+           Images("jpg", jpg),
+           Images("png", png)}};
+}
+
+TEST(ChooseSpecTest, AlternativesFitWhereRecordsHaveThem) {
+  const auto check = [](const std::string& feature, const FeatureSummary& features) {
+    const std::string text = absl::StrCat("tensor { name: 'x' image { feature: '", feature,
+                                          "' resize { height: 8 width: 8 } } }");
+    return CheckSpecFits(*ParseSpec(text, "test"), features, RecordFormat::kExample);
+  };
+  EXPECT_OK(check("jpg|jpeg|png", Samples(60, 40)));
+  EXPECT_THAT(check("gif|bmp", Samples(60, 40)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("which the records lack")));
+  EXPECT_THAT(check("cls|label", Samples(60, 40)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("which is int64")));
+  EXPECT_THAT(check("jpg|png", Samples(100, 100)),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("each record has 'jpg' and 'png': name the one to read")));
+  FeatureSummary own = Samples(100, 100);
+  own.features.push_back(Images("jpg|png", 100));
+  EXPECT_OK(check("jpg|png", own));
+}
+
+TEST(ChooseSpecTest, AlternativesAreRead) {
+  ASSERT_OK_AND_ASSIGN(
+      const v1::DecodeSpec spec,
+      ParseSpec("tensor { name: 'x' bytes { feature: 'jpg|png' pad { length: 900 } } }", "test"));
+  EXPECT_THAT(UnreadBySpec(spec, Samples(60, 40)), ElementsAre("__key__", "cls"));
 }
 
 // Whatever the dtype, with 8 bytes a value. Which one a loader asks for ChooseSpec() does not know.

@@ -15,7 +15,7 @@ bool Reads(const Program& program, const FeatureInfo& info) {
   const auto& uses = program.features();
   return std::any_of(uses.begin(), uses.end(), [&](const FeatureUse& use) {
     return use.name.empty() ||
-           (use.name == info.name && use.is_feature_list() == info.feature_list);
+           (StandsFor(use.name, info.name) && use.is_feature_list() == info.feature_list);
   });
 }
 

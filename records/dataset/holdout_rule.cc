@@ -24,7 +24,8 @@ void AppendInts(std::span<const uint8_t> varints, std::vector<uint8_t>& out) {
 uint64_t RecordsWith(const std::string& feature, const FeatureSummary& features, bool list) {
   uint64_t records = 0;
   for (const FeatureInfo& info : features.features) {
-    if (info.name != feature || info.feature_list != list || info.values.max == 0) continue;
+    if (!StandsFor(feature, info.name)) continue;
+    if (info.feature_list != list || info.values.max == 0) continue;
     records += info.records;
   }
   return records;

@@ -30,6 +30,16 @@ TEST(CheckHoldoutFeatureTest, EachRecordNeedsAValue) {
               refused("which the records lack. There are id"));
 }
 
+TEST(CheckHoldoutFeatureTest, OneOfSeveralAlternativesIsAValue) {
+  const FeatureSummary features = {
+      100,
+      {{"jpg", "bytes", false, 60, {1, 1}, {9, 9}}, {"png", "bytes", false, 40, {1, 1}, {9, 9}}}};
+  EXPECT_OK(CheckHoldoutFeature("jpg|jpeg|png", features));
+  EXPECT_THAT(CheckHoldoutFeature("jpg|jpeg", features),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::HasSubstr("which 40 of the first 100 records lack")));
+}
+
 // Whether the rule decides as the hash of `value` does, for thresholds on both sides of it.
 void ExpectHashOf(const std::string& value, const std::string& feature, const std::string& payload,
                   std::vector<FeatureUse> specs = {}) {
@@ -68,6 +78,16 @@ TEST(HoldoutRuleTest, SharesTheFeatureThatAProgramReads) {
   ExpectHashOf(kLittleEndian300, "n", payload, {{"n", FeatureType::kInt64, 1}});
   ExpectHashOf("abc", "d", payload, {{"d", FeatureType::kBytes, 0, VariableUse{.max_count = 9}}});
   ExpectHashOf(payload, "", payload, {{"", FeatureType::kBytes, 0, VariableUse{}}});
+}
+
+TEST(HoldoutRuleTest, TheNamesOfAlternativesDoNotCount) {
+  for (const std::string name : {"jpg", "png"}) {
+    const std::string payload = Example(Entry(name, BytesKind("abc")));
+    ExpectHashOf("abc", "jpg|png", payload);
+    ExpectHashOf("abc", "jpg|png", payload, {{"jpg|png", FeatureType::kBytes, 3}});
+    ExpectHashOf("abc", "jpg|png", payload, {{name, FeatureType::kBytes, 3}});
+    ExpectHashOf("abc", name, payload, {{"jpg|png", FeatureType::kBytes, 3}});
+  }
 }
 
 }  // namespace

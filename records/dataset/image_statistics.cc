@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/numeric/int128.h"
+#include "records/format/feature_use.h"
 
 namespace penstock {
 namespace {
@@ -13,7 +14,8 @@ struct TotalSums {
   uint64_t images = 0;
   std::array<absl::uint128, kPixelChannels> mean = {}, square = {};
 
-  void Add(const PixelSums& sums) {
+  template <typename Sums>
+  void Add(const Sums& sums) {
     images += sums.images;
     for (size_t c = 0; c < kPixelChannels; ++c) {
       mean[c] += sums.mean[c];
@@ -38,16 +40,30 @@ ImageStatistics StatisticsOf(const std::string& feature, const TotalSums& sums) 
   return statistics;
 }
 
+TotalSums SumsOf(const Manifest& manifest, size_t feature) {
+  TotalSums sums;
+  for (const ShardInfo& shard : manifest.shards()) sums.Add(shard.pixel_sums[feature]);
+  return sums;
+}
+
 }  // namespace
 
 std::vector<ImageStatistics> StatisticsOf(const Manifest& manifest) {
   std::vector<ImageStatistics> all;
   for (size_t i = 0; i < manifest.measured_features().size(); ++i) {
-    TotalSums sums;
-    for (const ShardInfo& shard : manifest.shards()) sums.Add(shard.pixel_sums[i]);
-    all.push_back(StatisticsOf(manifest.measured_features()[i], sums));
+    all.push_back(StatisticsOf(manifest.measured_features()[i], SumsOf(manifest, i)));
   }
   return all;
+}
+
+ImageStatistics StatisticsFor(const Manifest& manifest, absl::string_view name) {
+  TotalSums sums;
+  for (size_t i = 0; i < manifest.measured_features().size(); ++i) {
+    const std::string& feature = manifest.measured_features()[i];
+    if (feature == name) return StatisticsOf(feature, SumsOf(manifest, i));
+    if (StandsFor(name, feature)) sums.Add(SumsOf(manifest, i));
+  }
+  return StatisticsOf(std::string(name), sums);
 }
 
 }  // namespace penstock

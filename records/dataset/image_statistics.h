@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "records/dataset/manifest.h"
 #include "records/image/pixel_sums.h"
 
@@ -21,6 +22,10 @@ struct ImageStatistics {
   std::array<double, kPixelChannels> mean = {};
   std::array<double, kPixelChannels> deviation = {};
 };
+
+// Those of the images that `name` of a spec stands for: of the measured feature of that name, else
+// of all that are its alternatives. 0 images: none were measured.
+ImageStatistics StatisticsFor(const Manifest& manifest, absl::string_view name);
 
 // The statistics of each measured feature; with 0 images mean and deviation are 0. Equal manifests
 // have the same bits.

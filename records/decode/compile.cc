@@ -1,5 +1,7 @@
 // Program::Compile(): checks a spec, message by message, and plans its decoding.
+#include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -41,7 +43,7 @@ std::pair<std::string, uint64_t> OperationVersion(const v1::TensorSpec& tensor) 
 }
 
 // Versions of 1 are left out, so that specs without others keep the fingerprints they always had.
-uint64_t Fingerprint(const v1::DecodeSpec& spec) {
+uint64_t Fingerprint(const v1::DecodeSpec& spec, std::span<const FeatureUse> features) {
   std::map<std::string, uint64_t> versions;
   for (const v1::TensorSpec& tensor : spec.tensor()) {
     const auto [operation, version] = OperationVersion(tensor);
@@ -52,6 +54,11 @@ uint64_t Fingerprint(const v1::DecodeSpec& spec) {
   for (const auto& [operation, version] : versions) {
     absl::StrAppend(&text, "\n", operation, " ", version);
   }
+  // Servers from before alternatives take the name for one feature's.
+  const bool alternatives =
+      std::any_of(features.begin(), features.end(),
+                  [](const FeatureUse& use) { return !AlternativesOf(use.name).empty(); });
+  if (alternatives) absl::StrAppend(&text, "\nalternatives 1");
   Sha256 sha256;
   sha256.Update(BytesOf(text));
   const Sha256::Digest digest = sha256.Finish();
@@ -113,7 +120,7 @@ absl::StatusOr<Program> Program::Compile(const v1::DecodeSpec& spec, WireDtype w
     PENSTOCK_RETURN_IF_ERROR(Annotate(AddTensor(spec.tensor(i), builder), where));
   }
   PENSTOCK_RETURN_IF_ERROR(Annotate(builder.Finish(), "decode spec"));
-  plan->fingerprint = Fingerprint(spec);
+  plan->fingerprint = Fingerprint(spec, plan->features);
   return Program(std::move(plan));
 }
 

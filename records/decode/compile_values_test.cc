@@ -393,6 +393,13 @@ TEST(FingerprintTest, PartsOfBytesHaveTheSecondVersion) {
   EXPECT_EQ(FingerprintOf(label), WantFingerprint(label, "\nlabel 2"));
 }
 
+TEST(FingerprintTest, CoversAlternatives) {
+  for (const char* names : {"feature: 'a|b'", "feature: 'a|b|c'"}) {
+    const std::string spec = Tensor(absl::StrCat("label { ", names, " }"));
+    EXPECT_EQ(FingerprintOf(spec), WantFingerprint(spec, "\nalternatives 1"));
+  }
+}
+
 TEST(FingerprintTest, OperationsOfTheFirstVersionsKeepTheirs) {
   EXPECT_EQ(FingerprintOf(Bytes("length: 3")), WantFingerprint(Bytes("length: 3"), ""));
   EXPECT_EQ(FingerprintOf(Label("")), WantFingerprint(Label(""), ""));

@@ -184,6 +184,79 @@ TEST_F(AnyLengthTest, ALongerListIsAnErrorOfItsRecord) {
                HasSubstr("record 3: feature 'text' has 9 bytes, the spec takes at most 8")));
 }
 
+constexpr char kSample[] =
+    "tensor { name: 't' bytes { feature: 'jpg|jpeg|png' pad { length: 4 } } }"
+    "tensor { name: 'y' label { feature: 'class|cls' } }";
+
+// 40 records, each with an image in one of two formats.
+std::vector<std::string> Samples() {
+  std::vector<std::string> payloads;
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = i % 3 == 0 ? "jpg" : "png";
+    payloads.push_back(
+        Example(Entry(name, BytesKind(std::string(1 + i % 4, 'a'))) + Entry("cls", Int64Kind(i))));
+  }
+  return payloads;
+}
+
+TEST_F(AnyLengthTest, RowsTakeTheAlternativeThatTheirRecordHas) {
+  const RecordData data(folder_.path(), Samples(), 10);
+  Start();
+  Recorder client;
+  auto session = Open(kSample, client);
+  const OpenWindow window = data.Window(0);
+  ASSERT_OK(session->OpenWindow(window));
+  ASSERT_OK(session->Fetch(FetchAll(window, 1)));
+  ASSERT_TRUE(client.WaitRows(1, window.rows));
+  const std::vector<std::string> rows = client.Rows(1, {4, 8});
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::string want(1 + i % 4, 'a');
+    want.resize(4);
+    Append(static_cast<int64_t>(i), want);
+    EXPECT_EQ(rows[i], want);
+  }
+}
+
+TEST_F(AnyLengthTest, TwoAlternativesAreAnErrorOfTheirRecord) {
+  std::vector<std::string> payloads = Samples();
+  payloads[13] = Example(Entry("jpg", BytesKind("a")) + Entry("png", BytesKind("b")) +
+                         Entry("cls", Int64Kind(13)));
+  const RecordData data(folder_.path(), payloads, 10);
+  Start();
+  Recorder client;
+  auto session = Open(kSample, client);
+  ASSERT_OK(session->OpenWindow(data.Window(0)));
+  ASSERT_TRUE(client.WaitErrors(1));
+  EXPECT_THAT(std::string(client.errors()[0].status.message()),
+              HasSubstr("record 3: feature 'jpg|jpeg|png' stands for one of these, but the record "
+                        "has 'jpg' and 'png'"));
+}
+
+TEST_F(AnyLengthTest, RawRecordsGivePartsOfTheirBytes) {
+  std::vector<std::string> payloads = {
+      "\x07"
+      "abcdef",
+      "\xff"
+      "ghijkl"};
+  const RecordData data(folder_.path(), payloads, 2);
+  Start();
+  Recorder client;
+  auto session = Open(
+      "records: RAW "
+      "tensor { name: 'x' bytes { feature: 'record' feature_bytes: 7 first_byte: 1 dims: [3, 2] "
+      "transpose: [1, 0] } }"
+      "tensor { name: 'y' label { feature: 'record' feature_bytes: 7 byte: 0 } }",
+      client);
+  const OpenWindow window = data.Window(0);
+  ASSERT_OK(session->OpenWindow(window));
+  ASSERT_OK(session->Fetch(FetchAll(window, 1)));
+  ASSERT_TRUE(client.WaitRows(1, 2));
+  std::string first = "acebdf", second = "gikhjl";
+  Append(int64_t{7}, first);
+  Append(int64_t{255}, second);
+  EXPECT_EQ(client.Rows(1, {6, 8}), (std::vector<std::string>{first, second}));
+}
+
 constexpr char kNarrow[] = R"(tensor { name: "id" number { feature: "id" count: 1 as: F32 } })";
 
 // 60 records, of which the fortieth, in the fourth chunk, has an id that no float32 holds.

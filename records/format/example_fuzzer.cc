@@ -45,6 +45,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       penstock::Finder({{"d", kBytes, 0, VariableUse{.optional = true, .max_count = 100}},
                         {"s", kInt64, 0, VariableUse{.optional = true, .max_count = 3}},
                         {"t", kFloat, 0, VariableUse{.optional = true, .multiple = 2}}});
+  static penstock::FeatureFinder* const alternatives = penstock::Finder(
+      {{"d|t", kBytes, 0, VariableUse{.optional = true, .max_count = 100}}, {"s|u", kInt64, 1}});
+  penstock::Compare(*alternatives, {data, size});
   penstock::Compare(*fixed, {data, size});
   penstock::Compare(*plain, {data, size});
   penstock::Compare(*variable, {data, size});

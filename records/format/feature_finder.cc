@@ -66,7 +66,8 @@ FeatureFinder::FeatureFinder(std::vector<FeatureUse> specs) : specs_(std::move(s
     has_sequences_ |= IsSequence(i);
     has_features_ |= !IsSequence(i) && !IsPayload(i);
     has_variable_ |= spec.variable.has_value();
-    has_any_type_ |= spec.type == FeatureType::kNone;
+    alternatives_.push_back(AlternativesOf(spec.name));
+    shares_names_ |= spec.type == FeatureType::kNone || !alternatives_[i].empty();
     if (spec.variable) {
       slots_.push_back(next_variable++);
       continue;
@@ -164,13 +165,29 @@ void FeatureFinder::Note(const ExampleEntry& entry, bool sequence) {
   // Entries mostly come in one order: the spec behind the last one found is tried first.
   for (size_t k = 0; k < specs_.size(); ++k) {
     const size_t i = (expected_ + k) % specs_.size();
-    if (specs_[i].name != entry.name || IsSequence(i) != sequence || IsPayload(i)) continue;
-    features_[i] = entry.feature;
-    present_[i] = true;
-    if (has_any_type_) continue;  // Another spec may have the same name.
+    if (IsSequence(i) != sequence || IsPayload(i) || !NoteFor(i, entry)) continue;
+    if (shares_names_) continue;
     expected_ = i + 1;
     return;
   }
+}
+
+bool FeatureFinder::NoteFor(size_t i, const ExampleEntry& entry) {
+  const std::vector<std::string>& alternatives = alternatives_[i];
+  if (specs_[i].name != entry.name) {
+    const bool is_one =
+        std::find(alternatives.begin(), alternatives.end(), entry.name) != alternatives.end();
+    if (!is_one) return false;
+    Chosen& chosen = chosen_[i];
+    if (chosen.name == specs_[i].name) return true;  // That one goes first.
+    if (!chosen.name.empty() && chosen.name != entry.name) chosen.other = chosen.name;
+    chosen.name = entry.name;
+  } else if (!alternatives.empty()) {
+    chosen_[i] = {.name = entry.name, .other = {}};
+  }
+  features_[i] = entry.feature;
+  present_[i] = true;
+  return true;
 }
 
 const uint8_t* FeatureFinder::WalkRecord(std::span<const uint8_t> payload) {
@@ -203,6 +220,7 @@ absl::Status FeatureFinder::Walk(std::span<const uint8_t> payload, FoundFeatures
   runs_.clear();
   features_.assign(specs_.size(), {});
   present_.assign(specs_.size(), false);
+  if (shares_names_) chosen_.assign(specs_.size(), {});
   if (const uint8_t* broken = WalkRecord(payload)) return BrokenExample(payload, broken);
   for (size_t i = 0; i < specs_.size(); ++i) {
     if (absl::Status status = WalkSpec(i, payload, found); !status.ok()) return status;
@@ -230,6 +248,8 @@ absl::Status FeatureFinder::WalkSpec(size_t i, std::span<const uint8_t> payload,
     runs_.push_back({FeatureType::kBytes, specs_[i].variable.has_value(),
                      static_cast<uint32_t>(slots_[i]), 1, 0,
                      static_cast<uint32_t>(payload.size())});
+  } else if (shares_names_ && !chosen_[i].other.empty()) {
+    return TwoAlternatives(i);
   } else if (present_[i]) {
     absl::Status status =
         IsSequence(i) ? WalkSteps(i, payload, tally) : WalkFeatureOf(i, payload, tally);
@@ -364,6 +384,12 @@ absl::Status FeatureFinder::CheckVariables(const FoundFeatures& found) const {
   return absl::OkStatus();
 }
 
+absl::Status FeatureFinder::TwoAlternatives(size_t i) const {
+  return absl::InvalidArgumentError(
+      absl::StrCat("feature '", specs_[i].name, "' stands for one of these, but the record has '",
+                   chosen_[i].other, "' and '", chosen_[i].name, "': name the one to read"));
+}
+
 absl::Status FeatureFinder::Missing(size_t i, std::span<const uint8_t> payload) const {
   const FeatureUse& spec = specs_[i];
   std::vector<absl::string_view> names;
@@ -374,7 +400,7 @@ absl::Status FeatureFinder::Missing(size_t i, std::span<const uint8_t> payload) 
                 if (names.size() < 16) names.push_back(entry.name);
               });
   WalkEntries(payload, IsSequence(i) ? ExampleMap::kFeatures : ExampleMap::kFeatureLists, nullptr,
-              [&](const ExampleEntry& entry) { in_other_map |= entry.name == spec.name; });
+              [&](const ExampleEntry& entry) { in_other_map |= StandsFor(spec.name, entry.name); });
   std::string text = absl::StrCat(IsSequence(i) ? "feature list '" : "feature '", spec.name,
                                   "' is missing or empty; the record has ",
                                   names.empty() ? "none" : absl::StrJoin(names, ", "));

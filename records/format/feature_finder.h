@@ -26,7 +26,8 @@ namespace penstock {
 // Not thread-safe: keep one per thread. Copyable.
 class FeatureFinder {
  public:
-  // A feature and a feature list may have the same name. A bytes feature of count 0 that is not
+  // A feature and a feature list may have the same name, and names may be alternatives
+  // (AlternativesOf()), also ones that other specs name. A bytes feature of count 0 that is not
   // variable may have any length, and a variable feature of type kNone any type, whatever another
   // spec says of that name. One without a name is the whole payload, which need be no Example if
   // nothing else is wanted.
@@ -83,6 +84,11 @@ class FeatureFinder {
     std::vector<Run> runs;
     std::vector<bool> present;  // By spec.
   };
+  // The features of a record that a spec of alternatives stands for; they point into the record.
+  struct Chosen {
+    absl::string_view name;
+    absl::string_view other;  // Not empty: there are two of them.
+  };
   // Values of one feature.
   struct Tally {
     uint64_t count = 0;
@@ -110,6 +116,8 @@ class FeatureFinder {
   // Whether this walk is to leave a layout.
   bool CountWalk();
   void Note(const ExampleEntry& entry, bool sequence);
+  // The same for the feature of one spec; false: the entry is not the one it stands for.
+  bool NoteFor(size_t spec, const ExampleEntry& entry);
   absl::Status WalkSpec(size_t spec, std::span<const uint8_t> payload, FoundFeatures& found);
   absl::Status WalkFeatureOf(size_t spec, std::span<const uint8_t> payload, Tally& tally);
   absl::Status WalkSteps(size_t spec, std::span<const uint8_t> payload, Tally& tally);
@@ -118,15 +126,17 @@ class FeatureFinder {
   absl::Status CheckFixed(size_t spec, const Tally& tally) const;
   absl::Status CheckVariable(size_t spec, const Tally& tally) const;
   absl::Status CheckVariables(const FoundFeatures& found) const;
+  absl::Status TwoAlternatives(size_t spec) const;
   absl::Status Missing(size_t spec, std::span<const uint8_t> payload) const;
   void Remember(std::span<const uint8_t> payload);
 
   std::vector<FeatureUse> specs_;
   std::vector<size_t> slots_;
+  std::vector<std::vector<std::string>> alternatives_;  // By spec.
   bool has_features_ = false;   // One of the specs is a feature of an Example,
   bool has_sequences_ = false;  // a feature list of a SequenceExample,
   bool has_variable_ = false;   // of variable length,
-  bool has_any_type_ = false;   // of any type.
+  bool shares_names_ = false;   // of any type, or one of alternatives: others may have its name.
   std::array<Layout, kLayouts> layouts_;
   uint32_t alike_ = kMostAlike;  // Records that had a layout, less those that had none, weighed.
   uint32_t walks_ = 0;
@@ -138,6 +148,7 @@ class FeatureFinder {
   FeatureLists lists_;
   std::vector<std::span<const uint8_t>> features_;
   std::vector<bool> present_;
+  std::vector<Chosen> chosen_;
   size_t expected_ = 0;  // The spec of the next entry, if entries come in the order of the specs.
   std::vector<Run> runs_;
 };

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "records/format/example.h"
@@ -40,8 +41,16 @@ struct VariableUse {
 // What people call the whole payload of a record that is no Example. A FeatureUse gives it no name.
 inline constexpr absl::string_view kRawFeature = "record";
 
+// The alternatives of a name with bars: "jpg|png" stands for the record's feature of this very
+// name or, where it has none, for its feature `jpg` or `png`. A record with two of the alternatives
+// is an error. None for a name without bars.
+std::vector<std::string> AlternativesOf(absl::string_view name);
+
+// Whether a feature of a record may be the one that `name` stands for.
+bool StandsFor(absl::string_view name, absl::string_view feature);
+
 struct FeatureUse {
-  std::string name;  // Empty: the record's whole payload, as bytes.
+  std::string name;  // Or alternatives. Empty: the record's whole payload, as bytes.
   FeatureType type = FeatureType::kBytes;
   // What every record has: bytes of the one value of a bytes feature, or values. 0 for a variable
   // feature.

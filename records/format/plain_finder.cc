@@ -136,6 +136,9 @@ PlainFinder::PlainFinder(std::span<const FeatureUse> specs, std::span<const size
     possible_ &= IsPlain(specs[i]);
     wanted_.push_back({specs[i], static_cast<uint32_t>(slots[i])});
     possible_ &= by_name_.emplace(specs[i].name, static_cast<uint32_t>(i)).second;
+    for (const std::string& alternative : AlternativesOf(specs[i].name)) {
+      possible_ &= by_name_.emplace(alternative, static_cast<uint32_t>(i)).second;
+    }
   }
 }
 

@@ -37,8 +37,8 @@ class PlainFinder {
   bool possible() const { return possible_; }
 
   // True: `found` holds the features, as FeatureFinder::Find() promises. False: the record has
-  // another form, or lacks what a spec wants, and `found` is unspecified. Allocates nothing once
-  // the longest record was seen.
+  // another form, or lacks what a spec wants, or has two of its alternatives, and `found` is
+  // unspecified. Allocates nothing once the longest record was seen.
   bool Find(std::span<const uint8_t> payload, FoundFeatures& found);
 
  private:

@@ -13,8 +13,8 @@ absl::StatusOr<PixelStatistics> AutoPixels(const Manifest& manifest, const v1::D
         "--image-mean auto and --image-std auto: the spec decodes no encoded images to the tensor "
         "image, and of other bytes there are no statistics; give numbers");
   }
-  for (const ImageStatistics& statistics : StatisticsOf(manifest)) {
-    if (statistics.feature != image->feature() || statistics.images == 0) continue;
+  const ImageStatistics statistics = StatisticsFor(manifest, image->feature());
+  if (statistics.images > 0) {
     return PixelStatistics{.mean = statistics.mean, .deviation = statistics.deviation};
   }
   return absl::InvalidArgumentError(absl::StrCat(

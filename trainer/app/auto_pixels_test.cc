@@ -35,6 +35,22 @@ TEST(AutoPixelsTest, AreThoseOfTheFeatureThatTheSpecDecodes) {
   EXPECT_THAT(pixels.deviation, ElementsAre(0.5, 0.5, 0));
 }
 
+TEST(AutoPixelsTest, AlternativesCountTogether) {
+  constexpr uint64_t kMean = PixelSums::kMostMean, kSquare = PixelSums::kMostSquare;
+  ManifestBuilder builder;
+  builder.SetMeasuredFeatures({"jpg", "png", "mask"});
+  builder.AddShard({.path = "a",
+                    .pixel_sums = {{1, {kMean, 0, 0}, {kSquare, 0, 0}},
+                                   {3, {kMean, 0, 0}, {kSquare, 0, 0}},
+                                   {9, {kMean, kMean, kMean}, {kSquare, kSquare, kSquare}}}});
+  ASSERT_OK_AND_ASSIGN(
+      const PixelStatistics pixels,
+      AutoPixels(*builder.Build(),
+                 SpecOfText(R"(tensor { name: "image" image { feature: "jpg|jpeg|png" } })")));
+  EXPECT_THAT(pixels.mean, ElementsAre(0.5, 0, 0));
+  EXPECT_THAT(pixels.deviation, ElementsAre(0.5, 0, 0));
+}
+
 TEST(AutoPixelsTest, WithoutStatisticsTheErrorNamesTheCommand) {
   const auto advice = StatusIs(absl::StatusCode::kInvalidArgument,
                                HasSubstr("run penstock index DIR --update --statistics"));
