@@ -26,6 +26,7 @@
 #include "cli/data/spec_check.h"
 #include "cli/data/statistics_text.h"
 #include "client/loader/dataset_spec.h"
+#include "client/loader/sample_names.h"
 #include "client/loader/unread_features.h"
 #include "nlohmann/json.hpp"
 #include "records/decode/program.h"
@@ -242,6 +243,12 @@ void WarnOfEmptyShards(const Manifest& manifest) {
                                                 manifest.shards().size(), " shards"));
 }
 
+std::string TextOf(const v1::DecodeSpec& spec) {
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(spec, &text);
+  return text;
+}
+
 // Checks the spec, and has the index check that the first records fit it. The manifest stores it as
 // a textproto.
 absl::Status SetSpec(IndexFlags& flags) {
@@ -252,12 +259,14 @@ absl::Status SetSpec(IndexFlags& flags) {
   }
   PENSTOCK_ASSIGN_OR_RETURN(const v1::DecodeSpec spec, LoadSpec(flags.spec));
   PENSTOCK_RETURN_IF_ERROR(Program::Compile(spec, WireDtype::kF32).status());
-  std::string text;
-  google::protobuf::TextFormat::PrintToString(spec, &text);
-  flags.index.spec = std::move(text);
+  flags.index.spec = TextOf(spec);
+  flags.index.fit_spec = [spec](const FeatureSummary& features) {
+    return TextOf(WithSampleNames(spec, features));
+  };
   flags.index.check_features = [spec, name = flags.spec](const FeatureSummary& features,
                                                          RecordFormat format) {
-    return Annotate(CheckSpecFits(spec, features, format), absl::StrCat("--spec ", name));
+    return Annotate(CheckSpecFits(WithSampleNames(spec, features), features, format),
+                    absl::StrCat("--spec ", name));
   };
   return absl::OkStatus();
 }

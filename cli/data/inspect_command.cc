@@ -33,6 +33,7 @@
 #include "cli/terminal/interrupt.h"
 #include "client/flags/source_flags.h"
 #include "client/loader/dataset_spec.h"
+#include "client/loader/sample_names.h"
 #include "client/loader/unread_features.h"
 #include "client/plan/epoch_order.h"
 #include "nlohmann/json.hpp"
@@ -384,7 +385,7 @@ absl::Status PrintMadeSpec(const RecordFacts& facts) {
 
 absl::Status Inspect(const InspectFlags& flags) {
   PENSTOCK_RETURN_IF_ERROR(CheckFlags(flags));
-  PENSTOCK_ASSIGN_OR_RETURN(const v1::DecodeSpec spec, LoadNamedSpec(flags.spec));
+  PENSTOCK_ASSIGN_OR_RETURN(const v1::DecodeSpec named, LoadNamedSpec(flags.spec));
   Report report;
   if (!flags.contact_sheet.empty()) {
     report.facts.KeepFirst(flags.rows.value_or(kSheetRows));
@@ -393,6 +394,7 @@ absl::Status Inspect(const InspectFlags& flags) {
   }
   PENSTOCK_RETURN_IF_ERROR(Read(flags, report));
   if (flags.make_spec) return PrintMadeSpec(report.facts);
+  const v1::DecodeSpec spec = WithSampleNames(named, report.facts.Features());
   PENSTOCK_RETURN_IF_ERROR(ShowRows(flags, spec, report));
   FindUnread(flags, spec, report);
   if (flags.json != kStandardOutput) PrintText(report);

@@ -344,6 +344,33 @@ TEST_F(OwnDataTest, TwoDatasetsAreNotOneManifest) {
   EXPECT_THAT(out_, HasSubstr("d: bytes, length 194, in 100 of 140 records"));
 }
 
+// Samples of a WebDataset, whose images are called jpg or png.
+TEST_F(OwnDataTest, TheBuiltInSpecsOfImagesReadSamples) {
+  const std::string png = EncodePng({2, 1, 3, {9, 0, 255, 9, 0, 255}}).value();
+  ShardBuilder shard;
+  for (int i = 0; i < 40; ++i) {
+    shard.Add(Example(Entry("__key__", BytesKind(absl::StrCat(i))) +
+                      Entry(i % 4 == 0 ? "png" : "jpg", BytesKind(png)) +
+                      Entry("cls", Int64Kind(i % 3))));
+  }
+  folder_.Write("a.tfrecord", shard.text());
+  const std::vector<std::string> stream = {"stream", folder_.path(), "--global-batch-size",
+                                           "40",     "--spec",       "images-train:8"};
+  ASSERT_EQ(Run(stream), 0) << error_;
+  EXPECT_THAT(out_, HasSubstr("rows     40 in 1 steps, 7.8 KiB"));  // 8 * 8 * 3 + 8 bytes each.
+  ASSERT_EQ(Run({"inspect", folder_.path(), "--spec", "images-eval:8"}), 0) << error_;
+  ASSERT_EQ(Run({"inspect", folder_.path(), "--make-spec"}), 0) << error_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("feature: \"jpg|png\""),
+                          HasSubstr("name: \"label\" label { feature: \"cls\" }")));
+  ASSERT_EQ(Run({"index", folder_.path(), "--spec", "images-eval:8", "--verify", "--holdout", "50%",
+                 "--holdout-feature", "jpg|jpeg|png"}),
+            0)
+      << error_;
+  ASSERT_EQ(Run({"stream", folder_.path(), "--global-batch-size", "40", "--split", "all"}), 0)
+      << error_;
+  EXPECT_THAT(out_, HasSubstr("rows     40 in 1 steps, 7.8 KiB"));
+}
+
 TEST_F(OwnDataTest, StatisticsOfImagesAreShown) {
   const auto example = [](uint8_t level) {
     const Picture picture = {2, 1, 3, {level, 0, 255, level, 0, 255}};

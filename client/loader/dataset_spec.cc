@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "client/loader/sample_names.h"
 #include "client/loader/unread_features.h"
 #include "records/dataset/made_spec.h"
 #include "records/decode/program.h"
@@ -146,6 +147,7 @@ absl::Status CheckSpecFits(const v1::DecodeSpec& spec, const FeatureSummary& fea
 absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& manifest) {
   const FeatureSummary& features = manifest.features();
   if (!named.tensor().empty()) {
+    named = WithSampleNames(std::move(named), features);
     PENSTOCK_RETURN_IF_ERROR(CheckFeatures(named, features, manifest.format()));
     return SpecChoice{std::move(named), "", ""};
   }

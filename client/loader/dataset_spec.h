@@ -31,11 +31,11 @@ struct SpecChoice {
   std::string note;  // What to tell people; empty: nothing.
 };
 
-// `named`, of LoadNamedSpec(), if it has tensors; else for chess's features the built-in "chess";
-// else the spec that the manifest stores; else one made from its features. A note says that
-// one was made, and what the made one, or "chess", does not read.
-// kInvalidArgument: no spec can be made, or CheckSpecFits() but for the size of rows, which depends
-// on the dtype that is asked for.
+// `named`, of LoadNamedSpec(), if it has tensors, WithSampleNames(); else for chess's features the
+// built-in "chess"; else the spec that the manifest stores; else one made from its features. A note
+// says that one was made, and what the made one, or "chess", does not read. kInvalidArgument: no
+// spec can be made, or CheckSpecFits() but for the size of rows, which depends on the dtype that is
+// asked for.
 absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& manifest);
 
 // kInvalidArgument: `spec` needs a feature that the records lack or have of another type or length,

@@ -1,6 +1,7 @@
 #include "client/loader/dataset_spec.h"
 
 #include "absl/strings/str_cat.h"
+#include "client/loader/sample_names.h"
 #include "client/loader/unread_features.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -155,6 +156,32 @@ TEST(ChooseSpecTest, AlternativesAreRead) {
       const v1::DecodeSpec spec,
       ParseSpec("tensor { name: 'x' bytes { feature: 'jpg|png' pad { length: 900 } } }", "test"));
   EXPECT_THAT(UnreadBySpec(spec, Samples(60, 40)), ElementsAre("__key__", "cls"));
+}
+
+TEST(ChooseSpecTest, TheBuiltInSpecsOfImagesReadAWebDataset) {
+  for (const char* name : {"images-train:72", "images-eval:72,label-1"}) {
+    ASSERT_OK_AND_ASSIGN(const v1::DecodeSpec builtin, LoadSpec(name));
+    ASSERT_OK_AND_ASSIGN(const SpecChoice choice, ChooseSpec(builtin, With(Samples(60, 40))));
+    EXPECT_EQ(choice.spec.tensor(0).image().feature(), "jpg|jpeg|png");
+    EXPECT_EQ(choice.spec.tensor(1).label().feature(), "cls");
+    EXPECT_EQ(choice.spec.tensor(1).label().add(), builtin.tensor(1).label().add());
+    EXPECT_OK(ChooseSpec(builtin, With(Samples(100, 0))));
+    // A record has two images.
+    EXPECT_THAT(ChooseSpec(builtin, With(Samples(100, 100))),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("which the records lack")));
+  }
+}
+
+TEST(ChooseSpecTest, OtherDataAndOtherSpecsKeepTheirNames) {
+  FeatureSummary both = Samples(60, 40);
+  both.features.push_back(Images("image/encoded", 100));
+  both.features.push_back({"image/class/label", "int64", false, 100, {1, 1}});
+  ASSERT_OK_AND_ASSIGN(const v1::DecodeSpec builtin, LoadSpec("images-train:72"));
+  EXPECT_EQ(WithSampleNames(builtin, both).SerializeAsString(), builtin.SerializeAsString());
+  EXPECT_EQ(WithSampleNames(builtin, kTable).SerializeAsString(), builtin.SerializeAsString());
+  v1::DecodeSpec other = builtin;
+  other.add_tensor()->mutable_label()->set_feature("other");
+  EXPECT_EQ(WithSampleNames(other, Samples(60, 40)).SerializeAsString(), other.SerializeAsString());
 }
 
 // Whatever the dtype, with 8 bytes a value. Which one a loader asks for ChooseSpec() does not know.

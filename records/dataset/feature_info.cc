@@ -115,6 +115,16 @@ bool HoldsImages(const FeatureInfo& feature) {
   return feature.images > 0 && feature.images >= feature.records - feature.images;
 }
 
+bool HasSampleImages(const FeatureSummary& summary) {
+  uint64_t images = 0, classes = 0;
+  for (const FeatureInfo& feature : summary.features) {
+    const bool is_image = StandsFor(kSampleImage, feature.name) && HoldsImages(feature);
+    if (is_image && feature.values == ValueRange{1, 1}) images += feature.records;
+    if (IsOneValue(feature, kSampleClass, "int64")) classes += feature.records;
+  }
+  return images > 0 && images == summary.records && classes == summary.records;
+}
+
 absl::string_view RowsName(const FeatureSummary& summary) {
   return HasChessFeatures(summary) ? "positions" : "rows";
 }

@@ -14,6 +14,12 @@ namespace penstock {
 
 // The usual name of the feature that holds a record's encoded image.
 inline constexpr absl::string_view kImageFeature = "image/encoded";
+// That of its class.
+inline constexpr absl::string_view kImageLabel = "image/class/label";
+// The usual names in a WebDataset: of a sample's image (alternatives), its class and its key.
+inline constexpr absl::string_view kSampleImage = "jpg|jpeg|png";
+inline constexpr absl::string_view kSampleClass = "cls";
+inline constexpr absl::string_view kSampleKey = "__key__";
 
 // What the payloads of a dataset are.
 enum class RecordFormat : uint8_t {
@@ -68,6 +74,10 @@ bool HasChessFeatures(const FeatureSummary& summary);
 // Whether its values are encoded images: it is called `image/encoded`, or at least half of the
 // records that have it have images. Never a feature list.
 bool HoldsImages(const FeatureInfo& feature);
+
+// Whether each record has an image and a class by the usual names of a WebDataset, as far as counts
+// tell: the images may be of several of the names.
+bool HasSampleImages(const FeatureSummary& summary);
 
 // What people call the rows: "positions" of chess, else "rows".
 absl::string_view RowsName(const FeatureSummary& summary);

@@ -260,6 +260,7 @@ class IndexRun {
     if (scan_.holdout.threshold > 0 && !scan_.holdout.feature.empty()) {
       PENSTOCK_RETURN_IF_ERROR(CheckHoldoutFeature(scan_.holdout.feature, features));
     }
+    if (options_.fit_spec) spec_ = options_.fit_spec(features);
     if (options_.find_images && scan_.format == RecordFormat::kExample) {
       scan_.images = options_.find_images(features, spec_);
     }

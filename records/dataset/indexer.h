@@ -33,6 +33,8 @@ struct IndexOptions {
   std::optional<StoredRecords> stored = {};
   // The textproto that the manifest stores. None given: that of the manifest at `output`.
   std::optional<std::string> spec;
+  // Gives what to store instead of `spec`, by the features of the first records.
+  std::function<std::string(const FeatureSummary&)> fit_spec;
   // Called with the features of the first records, and what they are, before any shard is indexed.
   // A status other than OK ends the run with it.
   std::function<absl::Status(const FeatureSummary&, RecordFormat)> check_features;

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace penstock {
 namespace {
@@ -15,7 +18,6 @@ namespace {
 constexpr size_t kMaxTensors = 256;
 constexpr size_t kMaxFeatureName = 256;
 constexpr size_t kMaxTensorName = 96;
-constexpr absl::string_view kImageLabel = "image/class/label";
 
 // Room for values that are somewhat longer than those that were seen.
 uint32_t RoundedUp(uint32_t length) {
@@ -36,7 +38,9 @@ class SpecMaker {
  public:
   explicit SpecMaker(const FeatureSummary& summary)
       : summary_(summary),
-        images_(std::count_if(summary.features.begin(), summary.features.end(), HoldsImages)) {}
+        alternatives_(AlternativesIn(summary)),
+        images_(std::count_if(summary.features.begin(), summary.features.end(), HoldsImages)),
+        built_in_(HasSampleImages(summary)) {}
 
   void Add(const FeatureInfo& feature) {
     absl::StrAppend(&text_, "\n# ", absl::CEscape(Describe(feature, summary_.records)), "\n");
@@ -44,9 +48,10 @@ class SpecMaker {
       absl::StrAppend(&text_, "# Left out: ", why, ".\n");
       return;
     }
+    if (IsAlternative(feature)) return AddAlternative();
     if (HoldsImages(feature)) {
       const absl::string_view why = WhyNoImage(feature);
-      if (why.empty()) return AddImage(feature);
+      if (why.empty()) return AddImage(feature.name, ImageTensor(feature));
       absl::StrAppend(&text_, "# Its images stay encoded: ", why, ".\n");
     }
     const std::string name = Take(NameFor(feature));
@@ -65,19 +70,51 @@ class SpecMaker {
     return "";
   }
 
-  // Calls the label of an image as penstock-train does.
-  static absl::string_view NameFor(const FeatureInfo& feature) {
-    return feature.name == kImageLabel ? absl::string_view("label") : feature.name;
+  // The names under which records have their one image, if there are several: "jpg|png".
+  static std::string AlternativesIn(const FeatureSummary& summary) {
+    std::vector<absl::string_view> names;
+    uint64_t records = 0;
+    for (const FeatureInfo& feature : summary.features) {
+      if (!StandsFor(kSampleImage, feature.name) || !HoldsImages(feature)) continue;
+      if (feature.values != ValueRange{1, 1}) return "";
+      names.push_back(feature.name);
+      records += feature.records;
+    }
+    if (names.size() < 2 || records != summary.records) return "";
+    return absl::StrJoin(names, "|");
   }
 
-  void AddImage(const FeatureInfo& feature) {
-    const bool built_in = feature.name == kImageFeature;
+  bool IsAlternative(const FeatureInfo& feature) const {
+    return !alternatives_.empty() && HoldsImages(feature) && StandsFor(alternatives_, feature.name);
+  }
+
+  // The first of them brings the tensor of all.
+  void AddAlternative() {
+    if (std::exchange(has_alternatives_, true)) {
+      absl::StrAppend(&text_, "# Read as ", alternatives_, ".\n");
+    } else {
+      AddImage(alternatives_, "image");
+    }
+  }
+
+  // Calls the label of an image as penstock-train does.
+  absl::string_view NameFor(const FeatureInfo& feature) const {
+    const bool is_class = images_ > 0 && feature.name == kSampleClass;
+    return feature.name == kImageLabel || is_class ? "label" : absl::string_view(feature.name);
+  }
+
+  absl::string_view ImageTensor(const FeatureInfo& feature) const {
+    return feature.name == kImageFeature || images_ == 1 ? "image"
+                                                         : absl::string_view(feature.name);
+  }
+
+  void AddImage(absl::string_view feature, absl::string_view tensor) {
+    const bool built_in = feature == kImageFeature || (built_in_ && tensor == "image");
     absl::StrAppend(&text_, "# Decoded and cropped to the middle.",
                     built_in ? " --spec images-train takes random parts.\n" : "\n",
-                    "tensor {\n  name: \"",
-                    Take(built_in || images_ == 1 ? "image" : absl::string_view(feature.name)),
-                    "\"\n  image {\n    ", Source(feature),
-                    "\n    resize_shorter { side: 256 }\n"
+                    "tensor {\n  name: \"", Take(tensor),
+                    "\"\n  image {\n    feature: ", Quoted(feature),
+                    " \n    resize_shorter { side: 256 }\n"
                     "    center_crop { height: 224 width: 224 }\n  }\n}\n");
   }
 
@@ -91,6 +128,7 @@ class SpecMaker {
     }
     if (names_.size() + 4 > kMaxTensors) return "a spec has at most 256 tensors";
     if (feature.name.empty()) return "it has no name";
+    if (feature.name == kSampleKey) return "it names the sample";
     if (feature.name.size() > kMaxFeatureName) return "its name is too long";
     if (feature.values.max == 0) return "it is always empty";
     if (feature.type == "bytes" && feature.bytes.max == 0) return "it is always empty";
@@ -158,7 +196,10 @@ class SpecMaker {
   }
 
   const FeatureSummary& summary_;
-  const int64_t images_;  // How many features hold images.
+  const std::string alternatives_;  // Of the image of a record; empty: there are none.
+  const int64_t images_;            // How many features hold images.
+  const bool built_in_;             // The built-in specs of images read the samples.
+  bool has_alternatives_ = false;   // Their tensor is there.
   std::set<std::string> names_;
   std::string text_;
 };

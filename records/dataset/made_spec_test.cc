@@ -104,6 +104,49 @@ TEST(MadeSpecTest, ImagesAreKnownByTheirValues) {
   EXPECT_THAT(MakeSpec(summary, RecordFormat::kExample), HasSubstr("bytes { feature: \"jpg\" pad"));
 }
 
+FeatureInfo SampleImages(const std::string& name, uint64_t records) {
+  return {name, "bytes", false, records, {1, 1}, {100, 900}, {}, records};
+}
+
+TEST(MadeSpecTest, ImagesOfAWebDatasetAreOneTensor) {
+  const FeatureSummary summary = {100,
+                                  {{"__key__", "bytes", false, 100, {1, 1}, {4, 4}},
+                                   {"cls", "int64", false, 100, {1, 1}},
+                                   SampleImages("jpg", 60),
+                                   SampleImages("png", 40)}};
+  EXPECT_EQ(MakeSpec(summary, RecordFormat::kExample),
+            R"(# Made from the features of 100 records. Delete the tensors that you do not need.
+# Values that are longer than `length` are an error; `truncate: true` cuts them.
+
+# __key__: bytes, length 4
+# Left out: it names the sample.
+
+# cls: int64, values 1
+tensor { name: "label" label { feature: "cls" } }
+
+# jpg: bytes, length 100-900, in 60 of 100 records
+# Decoded and cropped to the middle. --spec images-train takes random parts.
+tensor {
+  name: "image"
+  image {
+    feature: "jpg|png" 
+    resize_shorter { side: 256 }
+    center_crop { height: 224 width: 224 }
+  }
+}
+
+# png: bytes, length 100-900, in 40 of 100 records
+# Read as jpg|png.
+)");
+}
+
+TEST(MadeSpecTest, FeaturesThatRecordsHaveTogetherAreNoAlternatives) {
+  const FeatureSummary summary = {100, {SampleImages("jpg", 100), SampleImages("png", 100)}};
+  EXPECT_THAT(
+      MakeSpec(summary, RecordFormat::kExample),
+      AllOf(HasSubstr("feature: \"jpg\""), HasSubstr("feature: \"png\""), Not(HasSubstr("|"))));
+}
+
 TEST(MadeSpecTest, SaysWhyImagesStayEncoded) {
   FeatureInfo feature = Feature("image/encoded", "bytes", {1, 1}, {100, 900});
   feature.records = 99;

@@ -5,6 +5,7 @@ import io
 import tarfile
 import unittest
 
+from npy import read_npz
 from png import picture
 from processes import ProcessTestCase, run
 from tfrecord import frame
@@ -37,14 +38,16 @@ class ContainersTest(ProcessTestCase):
             self.pictures.append((picture(number), label))
         return photos
 
-    def write_tars(self):
-        tars = self.root / "tars"
+    def write_tars(self, name="tars", ends=("png",)):
+        """The images' names end in `ends`, by turns."""
+        tars = self.root / name
         tars.mkdir(parents=True)
         for shard in range(2):
             with tarfile.open(tars / f"{shard}.tar", "w") as tar:
                 for number in range(shard * IMAGES // 2, (shard + 1) * IMAGES // 2):
                     image, label = self.pictures[number]
-                    for end, data in (("png", image), ("cls", str(label).encode())):
+                    for end, data in ((ends[number % len(ends)], image),
+                                      ("cls", str(label).encode())):
                         member = tarfile.TarInfo(f"{number:03}.{end}")
                         member.size = len(data)
                         tar.addfile(member, io.BytesIO(data))
@@ -61,10 +64,11 @@ class ContainersTest(ProcessTestCase):
         self.manifest = folder / "manifest.pb"
 
     def digests(self, spec):
-        """By record, in this process and from a server; they are one."""
+        """By record, in this process and from a server; they are one. Of a textproto, or of a
+        built-in spec."""
         server = self.start_server()
-        args = ("--spec", self.write_spec(spec), "--digest-by-record", "--split", "all",
-                "--global-batch-size", 20)
+        named = self.write_spec(spec) if "{" in spec else spec
+        args = ("--spec", named, "--digest-by-record", "--split", "all", "--global-batch-size", 20)
         [digest] = {self.stream(servers, *args)["digest_by_record"]
                     for servers in ("local:", server.address)}
         return digest
@@ -79,6 +83,48 @@ class ContainersTest(ProcessTestCase):
         self.assertEqual(self.digests(image_spec("image/encoded", "image/class/label")), expected)
         self.index(self.write_tars())
         self.assertEqual(self.digests(image_spec("png", "cls")), expected)
+
+    def test_a_built_in_spec_and_alternatives_read_tars_of_several_formats(self):
+        packed = self.root / "packed"
+        self.check_run("penstock", "pack", self.write_photos(), "-o", packed)
+        self.index(packed)
+        expected = self.digests("images-train:16")
+        self.index(self.write_tars())
+        self.assertEqual(self.digests("images-train:16"), expected)
+        # What an image is, its first bytes say.
+        self.index(self.write_tars("mixed", ends=("png", "jpg", "jpeg")))
+        self.assertEqual(self.digests("images-train:16"), expected)
+        self.assertEqual(self.digests(image_spec("jpg|jpeg|png", "cls")), expected)
+        made = self.check_run("penstock", "inspect", self.data, "--make-spec").stdout
+        self.assertIn('feature: "jpeg|jpg|png"', made)
+        self.assertIn("# Left out: it names the sample.", made)
+
+    def test_planes_of_fixed_records_become_channels(self):
+        fixed = self.root / "cifar"
+        fixed.mkdir(parents=True)
+        records = [bytes([i % 10]) + bytes((i * k * k + k) % 251 for k in range(3072))
+                   for i in range(50)]
+        (fixed / "batch.bin").write_bytes(b"".join(records))
+        self.index(fixed, "--format", "fixed", "--record-bytes", 3073)
+        spec = self.write_spec("""records: RAW
+            tensor { name: "image" bytes { feature: "record" feature_bytes: 3073 first_byte: 1
+                                           dims: [3, 32, 32] transpose: [1, 2, 0] } }
+            tensor { name: "label" label { feature: "record" feature_bytes: 3073 byte: 0 } }""")
+        self.check_run("penstock", "decode", self.manifest, "--spec", spec, "--split", "all", "-o",
+                       self.folder / "rows.npz")
+        rows = read_npz(self.folder / "rows.npz")
+        self.assertEqual((rows["image"].dtype, rows["image"].shape), ("|u1", [50, 32, 32, 3]))
+        self.assertEqual(list(rows["label"].values()), [record[0] for record in records])
+        for i, record in enumerate(records):
+            planes = (record[1 + 1024 * plane:1025 + 1024 * plane] for plane in range(3))
+            channels = bytes(byte for pixel in zip(*planes) for byte in pixel)
+            self.assertEqual(rows["image"].row(i), channels)
+        other = self.write_spec("""records: RAW
+            tensor { name: "y" label { feature: "record" feature_bytes: 3074 byte: 1 } }""")
+        refused = run("penstock", "decode", self.manifest, "--spec", other, "-o",
+                      self.folder / "y.npz")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("with 3074 bytes; the records have 3073", refused.stderr)
 
     def write_fixed(self):
         records = [bytes((i * k) % 256 for k in range(RECORD_BYTES)) for i in range(1000)]

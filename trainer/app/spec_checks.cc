@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "client/loader/dataset_spec.h"
+#include "client/loader/sample_names.h"
 #include "records/dataset/feature_info.h"
 #include "records/decode/program.h"
 #include "records/decode/spec.h"
@@ -52,7 +53,8 @@ bool ReadsImages(const ModelConfig& model, std::span<const TensorInfo> tensors) 
 // Whether the built-in spec `name` reads records with `features`, as far as they were seen.
 bool ReadsRecords(const std::string& name, const FeatureSummary& features) {
   const absl::StatusOr<v1::DecodeSpec> spec = LoadSpec(name);
-  return spec.ok() && CheckSpecFits(*spec, features, RecordFormat::kExample).ok();
+  return spec.ok() &&
+         CheckSpecFits(WithSampleNames(*spec, features), features, RecordFormat::kExample).ok();
 }
 
 // The models of images that read `tensors`: "--model vit".

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "client/loader/dataset_spec.h"
+#include "client/loader/sample_names.h"
 #include "client/loader/served_manifest.h"
 #include "records/dataset/open_dataset.h"
 #include "records/decode/spec.h"
@@ -58,7 +59,8 @@ absl::Status TrainingInputs::OpenManifest(const std::function<absl::Status()>& m
 
 absl::Status TrainingInputs::ChooseEvalSpec() {
   if (!options_.eval_spec.empty()) {
-    PENSTOCK_ASSIGN_OR_RETURN(eval_spec_, LoadSpec(options_.eval_spec));
+    PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec named, LoadSpec(options_.eval_spec));
+    eval_spec_ = WithSampleNames(std::move(named), manifest_->features());
     return CheckSpecFits(eval_spec_, manifest_->features(), manifest_->format());
   }
   eval_spec_ = EvalSpecOf(spec_);
