@@ -24,6 +24,8 @@ bool HasSecondVersion(const v1::TensorSpec& tensor) {
   switch (tensor.op_case()) {
     case v1::TensorSpec::kNumber:  // Version 1 rounded integers to the wire dtype.
       return tensor.number().type() == v1::Number::INT64;
+    case v1::TensorSpec::kBits:
+      return tensor.bits().order() != v1::Bits::MSB_FIRST;
     case v1::TensorSpec::kBytes:
       return TakesPart(tensor.bytes());
     case v1::TensorSpec::kLabel:

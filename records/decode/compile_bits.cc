@@ -12,6 +12,12 @@
 namespace penstock {
 namespace {
 
+absl::Status CheckOrder(const v1::Bits& bits) {
+  if (v1::Bits::Order_IsValid(bits.order())) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("order ", static_cast<int>(bits.order()),
+                                                 " is neither MSB_FIRST nor LSB_FIRST"));
+}
+
 absl::Status CheckSigns(const v1::Bits& bits) {
   const uint32_t axis = bits.sign_axis();
   if (axis >= static_cast<uint32_t>(bits.dims_size())) {
@@ -49,6 +55,7 @@ Dtype BitsDtype(WireDtype wire_dtype) {
 
 absl::Status AddBits(const std::string& name, const v1::Bits& bits, PlanBuilder& plan) {
   PENSTOCK_RETURN_IF_ERROR(RefuseUnknownFields(bits));
+  PENSTOCK_RETURN_IF_ERROR(CheckOrder(bits));
   if (bits.dims().empty()) return absl::InvalidArgumentError("dims is empty");
   PENSTOCK_ASSIGN_OR_RETURN(
       const size_t column,

@@ -393,6 +393,14 @@ TEST(FingerprintTest, PartsOfBytesHaveTheSecondVersion) {
   EXPECT_EQ(FingerprintOf(label), WantFingerprint(label, "\nlabel 2"));
 }
 
+TEST(FingerprintTest, OnlyTheNewOrderOfBitsHasTheSecondVersion) {
+  const std::string bits = "bits { feature: 'd' feature_bytes: 2 dims: 16 ";
+  const std::string old = Tensor(bits + "order: MSB_FIRST }");
+  EXPECT_EQ(FingerprintOf(old), WantFingerprint(old, ""));
+  const std::string lsb = Tensor(bits + "order: LSB_FIRST }");
+  EXPECT_EQ(FingerprintOf(lsb), WantFingerprint(lsb, "\nbits 2"));
+}
+
 TEST(FingerprintTest, CoversAlternatives) {
   for (const char* names : {"feature: 'a|b'", "feature: 'a|b|c'"}) {
     const std::string spec = Tensor(absl::StrCat("label { ", names, " }"));

@@ -289,6 +289,7 @@ struct RandomBits {
     sign_axis = static_cast<uint32_t>(random() % axes);
     for (uint32_t i = 0; i < dims[sign_axis]; ++i) negative.push_back(random() % 2 == 1);
     first_bit = static_cast<uint32_t>(random() % 40);
+    lsb_first = random() % 2 == 1;
     size = std::accumulate(dims.begin(), dims.end(), 1u, std::multiplies<>());
     bytes = (first_bit + size + 7) / 8 + static_cast<uint32_t>(random() % 3);
   }
@@ -302,6 +303,7 @@ struct RandomBits {
     bits.set_feature_bytes(bytes);
     bits.set_first_bit(first_bit);
     bits.set_sign_axis(sign_axis);
+    if (lsb_first) bits.set_order(v1::Bits::LSB_FIRST);
     for (const uint32_t size_of_axis : dims) bits.add_dims(size_of_axis);
     for (const uint32_t axis : transpose) bits.add_transpose(axis);
     for (uint32_t i = 0; i < negative.size(); ++i) {
@@ -320,7 +322,7 @@ struct RandomBits {
       uint32_t to = 0;
       for (const uint32_t axis : transpose) to = to * dims[axis] + index[axis];
       const uint32_t bit = first_bit + stored;
-      if ((row[bit / 8] >> (7 - bit % 8)) % 2 == 0) continue;
+      if ((row[bit / 8] >> (lsb_first ? bit % 8 : 7 - bit % 8)) % 2 == 0) continue;
       out[to] = negative[index[sign_axis]] ? -1 : 1;
     }
     return out;
@@ -329,6 +331,7 @@ struct RandomBits {
   std::vector<uint32_t> dims, transpose;
   std::vector<bool> negative;
   uint32_t sign_axis, first_bit, size, bytes;
+  bool lsb_first;
 };
 
 void ExpectHoldsTheDefinition(const RandomBits& bits, std::mt19937_64& random) {
@@ -366,6 +369,25 @@ TEST(ProgramTest, GivesTheDocumentedExample) {
   features.Add(0, "\x0b\x40", 2);
   const Decoded decoded = Decode(program, features, 1, BestSimdLevel());
   EXPECT_THAT(As<int8_t>(decoded.tensors[0]), ElementsAre(1, -1, 0, 0, 1, -1));
+}
+
+// np.unpackbits(np.array([0x0b, 0x40], np.uint8), bitorder='little')
+TEST(ProgramTest, TheLeastSignificantBitMayComeFirst) {
+  ASSERT_OK_AND_ASSIGN(
+      const v1::DecodeSpec spec,
+      ParseSpec("tensor { name: 'x' bits { feature: 'd' feature_bytes: 2 order: LSB_FIRST dims: 16 "
+                "} } tensor { name: 'y' bits { feature: 'd' feature_bytes: 2 order: LSB_FIRST "
+                "first_bit: 1 dims: 5 } }",
+                "test"));
+  ASSERT_OK_AND_ASSIGN(const Program program, Program::Compile(spec, WireDtype::kI8));
+  Features features(1);
+  features.Add(0, "\x0b\x40", 2);
+  for (const SimdLevel level : AvailableSimdLevels()) {
+    const Decoded decoded = Decode(program, features, 1, level);
+    EXPECT_THAT(As<int8_t>(decoded.tensors[0]),
+                ElementsAre(1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0));
+    EXPECT_THAT(As<int8_t>(decoded.tensors[1]), ElementsAre(1, 0, 1, 0, 0));
+  }
 }
 
 constexpr char kNumbers[] = R"(

@@ -14,11 +14,15 @@ std::vector<BitSource> MapElements(const v1::Bits& bits, size_t size,
   std::vector<bool> negative(bits.dims(static_cast<int>(bits.sign_axis())));
   for (const uint32_t index : bits.negative()) negative[index] = true;
 
+  // Where tables number the most significant bit first, the others count backwards in each byte.
+  const uint32_t flip = bits.order() == v1::Bits::LSB_FIRST ? 7 : 0;
+
   std::vector<BitSource> elements(size);
   std::vector<uint32_t> index(axes);  // on the stored axes
   for (BitSource& element : elements) {
     element.bit = bits.first_bit();
     for (size_t i = 0; i < axes; ++i) element.bit += index[i] * stride[i];
+    element.bit ^= flip;
     element.negative = negative[index[bits.sign_axis()]];
     for (size_t i = axes; i-- > 0;) {
       const uint32_t axis = transpose[i];
