@@ -28,7 +28,22 @@ absl::StatusOr<bool> TfRecordReader::Next(Record& record) {
   return true;
 }
 
+absl::StatusOr<bool> TfRecordReader::PassOver() {
+  if (failed_bytes_ == 0) return false;
+  ++number_;
+  while (failed_bytes_ > 0) {
+    PENSTOCK_RETURN_IF_ERROR(Fill(1));
+    if (buffered().empty()) return false;
+    const size_t bytes = std::min<uint64_t>(buffered().size(), failed_bytes_);
+    begin_ += bytes;
+    offset_ += bytes;
+    failed_bytes_ -= bytes;
+  }
+  return true;
+}
+
 absl::Status TfRecordReader::NextFrame(Frame& frame) {
+  failed_bytes_ = 0;
   if (HasValidFrameHeader(buffered())) {
     const uint64_t length = FrameLength(buffered());
     const uint64_t left = source_.size() - offset_ - kFrameHeaderBytes;
@@ -36,11 +51,13 @@ absl::Status TfRecordReader::NextFrame(Frame& frame) {
       return CutFrameError(offset_, length, left);
     }
     if (length > options_.max_record_bytes) {
+      failed_bytes_ = std::min(length, ~uint64_t{kFrameOverhead}) + kFrameOverhead;
       return absl::ResourceExhaustedError(absl::StrCat("record at offset ", offset_, ": has ",
                                                        length, " bytes, the limit is ",
                                                        FormatByteSize(options_.max_record_bytes)));
     }
     PENSTOCK_RETURN_IF_ERROR(Fill(length + kFrameOverhead));
+    failed_bytes_ = length + kFrameOverhead;
   } else if (number_ == 0) {
     return Annotate(ParseFrame(buffered(), 0, options_.verify).status(),
                     "this is no TFRecord file, or a damaged one");

@@ -35,12 +35,18 @@ class TfRecordReader {
       : source_(source), options_(options) {}
 
   // True: `record` is filled, valid until the next call. False: a clean end.
-  // kDataLoss: damaged or cut, naming file, record and offset; nothing may follow.
+  // kDataLoss: damaged or cut, naming file, record and offset; only PassOver() may follow.
   // kResourceExhausted: the record is longer than the limit.
   absl::StatusOr<bool> Next(Record& record);
 
+  // Once after Next() failed with kDataLoss or kResourceExhausted: passes over that record, so that
+  // Next() may follow. False: nobody knows where the next record begins.
+  absl::StatusOr<bool> PassOver();
+
   // Once Next() was called.
   Compression compression() const { return compression_; }
+  // Bytes of the source that were read.
+  uint64_t bytes_read() const { return read_; }
 
  private:
   // Until `size` bytes are buffered or the source ends.
@@ -66,6 +72,7 @@ class TfRecordReader {
   size_t begin_ = 0;
   uint64_t offset_ = 0;  // Of begin_ in the decompressed bytes.
   uint64_t number_ = 0;
+  uint64_t failed_bytes_ = 0;  // Of the frame that Next() failed at; 0: not known.
 };
 
 }  // namespace penstock

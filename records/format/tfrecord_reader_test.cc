@@ -58,6 +58,66 @@ TEST(TfRecordReaderTest, ReportsOffsetOfCorruptPayload) {
                        AllOf(HasSubstr("shard: record 1"), HasSubstr("offset 21"))));
 }
 
+// Reads to the end, and passes over what cannot be read.
+struct Passed {
+  std::vector<std::string> payloads;
+  size_t failures = 0;
+  bool to_the_end = false;
+};
+Passed ReadPassingOver(const ByteSource& source, const TfRecordReaderOptions& options = {}) {
+  TfRecordReader reader(source, options);
+  Passed passed;
+  Record record;
+  while (true) {
+    const absl::StatusOr<bool> more = reader.Next(record);
+    if (more.ok() && !*more) passed.to_the_end = true;
+    if (more.ok() && !*more) return passed;
+    if (more.ok()) {
+      passed.payloads.emplace_back(record.payload.begin(), record.payload.end());
+      continue;
+    }
+    ++passed.failures;
+    const absl::StatusOr<bool> over = reader.PassOver();
+    if (!over.ok() || !*over) return passed;
+  }
+}
+
+TEST(TfRecordReaderTest, PassesOverARecordOfKnownLength) {
+  for (Compression compression : {Compression::kNone, Compression::kGzip, Compression::kZstd}) {
+    ShardBuilder shard({"alpha", "beta", "gamma", "much too long", "delta"});
+    shard.FlipBitInPayload(0);
+    shard.FlipBitInPayloadCrc(2);
+    if (compression != Compression::kNone) shard.Compress(compression);
+    const Passed passed = ReadPassingOver(shard.source(), {.max_record_bytes = 8});
+    EXPECT_THAT(passed.payloads, ElementsAre("beta", "delta"));
+    EXPECT_EQ(passed.failures, 3u);
+    EXPECT_TRUE(passed.to_the_end);
+  }
+}
+
+TEST(TfRecordReaderTest, CannotPassOverADamagedLength) {
+  for (Compression compression : {Compression::kNone, Compression::kGzip, Compression::kZstd}) {
+    ShardBuilder shard({"alpha", "beta", "gamma"});
+    shard.FlipBitInLength(1);
+    if (compression != Compression::kNone) shard.Compress(compression);
+    const Passed passed = ReadPassingOver(shard.source());
+    EXPECT_THAT(passed.payloads, ElementsAre("alpha"));
+    EXPECT_FALSE(passed.to_the_end);
+  }
+}
+
+TEST(TfRecordReaderTest, CannotPassOverACut) {
+  for (Compression compression : {Compression::kNone, Compression::kGzip}) {
+    ShardBuilder shard({"alpha", "beta"});
+    shard.CutTo(shard.bytes().size() - 2);
+    if (compression != Compression::kNone) shard.Compress(compression);
+    const Passed passed = ReadPassingOver(shard.source());
+    EXPECT_THAT(passed.payloads, ElementsAre("alpha"));
+    EXPECT_EQ(passed.failures, 1u);
+    EXPECT_FALSE(passed.to_the_end);
+  }
+}
+
 TEST(TfRecordReaderTest, ReportsACutAtEveryByteOfThreeRecords) {
   for (Compression compression : {Compression::kNone, Compression::kGzip, Compression::kZstd}) {
     ShardBuilder whole({"alpha", "beta", "gamma"});
