@@ -8,8 +8,8 @@
 #include "base/byte_size.h"
 #include "base/bytes_of.h"
 #include "base/io/file_source.h"
-#include "base/sha256.h"
 #include "base/status.h"
+#include "cli/pack/key_builder.h"
 #include "records/dataset/feature_info.h"
 #include "records/format/example_writer.h"
 #include "records/format/tfrecord.h"
@@ -109,25 +109,12 @@ uint64_t EstimatedBytes(const ImageFile& file, const ShrinkOptions& options) {
   return image + file.path.size() + kOtherBytes;
 }
 
-class KeyBuilder {
- public:
-  void Add(absl::string_view text) {
-    Add(text.size());
-    sha_.Update(BytesOf(text));
-  }
-  void Add(uint64_t number) { sha_.Update(BytesOf(&number, sizeof(number))); }
-  std::string Key() const { return sha_.Hex(); }
-
- private:
-  Sha256 sha_;
-};
-
 std::string KeyOf(const ImageFolder& folder, const ShrinkOptions& options) {
   KeyBuilder key;
   key.Add(absl::StrCat("images 1 ", options.max_side, " ", options.quality));
   // The library decides what larger images become.
   if (options.max_side > 0) key.Add(ImageLibraryDigest());
-  key.Add(folder.classes.size());
+  key.Add(uint64_t{folder.classes.size()});
   for (const std::string& name : folder.classes) key.Add(name);
   for (const ImageFile& file : folder.files) {
     key.Add(file.path);

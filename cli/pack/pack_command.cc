@@ -5,6 +5,7 @@
 
 #include "base/flags/json_flag.h"
 #include "base/flags/number_flags.h"
+#include "base/status.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/pack/pack_inputs.h"
@@ -19,10 +20,21 @@ bool IsFromFolder(const PackOptions& options) {
   return options.inputs.size() == 1 && std::filesystem::is_directory(options.inputs[0], ignored);
 }
 
+absl::Status CheckOptions(const PackOptions& options, bool shrinks) {
+  const bool from_folder = IsFromFolder(options);
+  if (shrinks && !from_folder) {
+    return UsageError("--max-side and --quality are for --from folder");
+  }
+  if (!options.filter_missing.empty() && options.from != "tfrecord") {
+    return UsageError("--filter-missing is for --from tfrecord");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Pack(const PackOptions& options, bool shrinks) {
+  PENSTOCK_RETURN_IF_ERROR(CheckOptions(options, shrinks));
   if (IsFromFolder(options)) return PackFolder(options);
-  if (shrinks) return UsageError("--max-side and --quality are for --from folder");
-  return PackPositions(options);
+  return options.from == "tfrecord" ? PackShards(options) : PackPositions(options);
 }
 
 // A run that fails removes the folder that it made, if that is empty.
@@ -41,25 +53,32 @@ void AddPackCommand(CLI::App& app, absl::Status& outcome) {
       app, "pack",
       "Write TFRecord shards DIR/NAME-00000-of-00004.tfrecord. Shards get their names only when "
       "all\n"
-      "are complete.\n"
+      "are complete. The same command goes on where a run was stopped, except from chess-tsv.\n"
       "--from folder packs images, CLASS/NAME.jpg beneath one folder: the features image/encoded,\n"
       "image/class/label, image/class/text and image/filename, and classes.txt beside the shards.\n"
-      "The same command goes on where a run was stopped.\n"
+      "--from tfrecord packs the records of other shards, also of files that index refuses: a "
+      "gzip\n"
+      "member or zstd frame of any size. It reads the input twice, and holds 20 bytes a record in\n"
+      "memory. Records of compressed files lie in a temporary file in -o meanwhile, as large as "
+      "the\n"
+      "decompressed records.\n"
       "--from chess-tsv packs lines of FEN<TAB>score: +36, -68, 0 are centipawns from White's "
       "view;\n"
       "#+5, #-3 mate in 5 by White, in 3 by Black; #+0, #-0 mate on the board. All positions are\n"
       "held in memory, 212 bytes each.",
       "penstock pack photos -o data --seed 1 --max-side 256\n"
+      "penstock pack --from tfrecord old/*.tfrecord.gz -o data --compression zstd\n"
       "penstock pack --from chess-tsv positions.tsv -o data --compression zstd --seed 1");
   auto options = std::make_shared<PackOptions>();
   ShardOptions& shards = options->shards;
   command
       .add_option("--from", options->from,
                   "Kind of input; empty: folder of a folder, chess-tsv of files")
-      ->check(CLI::IsMember({"chess-tsv", "folder"}));
+      ->check(CLI::IsMember({"chess-tsv", "folder", "tfrecord"}));
   command
       .add_option("inputs", options->inputs,
-                  "Files to read, - is standard input; or the folder of the class folders")
+                  "Files to read; the folder of the class folders, or of shards; chess-tsv: - is "
+                  "standard input")
       ->required()
       ->default_str("");
   command.add_option("-o,--output", shards.folder, "Folder to write to, made if need be")
@@ -78,6 +97,12 @@ void AddPackCommand(CLI::App& app, absl::Status& outcome) {
   command.add_option("--seed", shards.seed,
                      "Shuffle all records by this seed; absent: input order, of a folder sorted by "
                      "class");
+  command
+      .add_option("--filter-missing", options->filter_missing,
+                  "Leave out records that lack this feature, and count them; given several times, "
+                  "those that lack any (tfrecord)")
+      ->allow_extra_args(false)
+      ->default_str("");
   CLI::Option* max_side =
       command
           .add_option("--max-side", options->shrink.max_side,
@@ -92,8 +117,8 @@ void AddPackCommand(CLI::App& app, absl::Status& outcome) {
                   "Shards written at a time, which changes none of them; 0: one a core")
       ->check(WholeNumber(0, 1024));
   command.add_flag("--skip-invalid", shards.skip_invalid,
-                   "Leave invalid lines or images out, count and list them, instead of stopping at "
-                   "the first");
+                   "Leave invalid lines, images or records out, count and list them, instead of "
+                   "stopping at the first");
   command.add_flag("--force", shards.force, "Replace existing shards of this name");
   AddJsonFlag(command, options->json, "Write a summary");
   OnRun(command, outcome, [options, max_side, quality] {

@@ -13,6 +13,9 @@ absl::Status PackPositions(PackOptions options);
 // --from folder: a folder of images. Writes classes.txt beside the shards too.
 absl::Status PackFolder(PackOptions options);
 
+// --from tfrecord: the records of other shards.
+absl::Status PackShards(PackOptions options);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_CLI_PACK_PACK_INPUTS_H_

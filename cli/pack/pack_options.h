@@ -14,6 +14,7 @@ struct PackOptions {
   std::string from;  // Empty: "folder" if the one input is a folder, else "chess-tsv".
   std::vector<std::string> inputs;
   std::string compression = "none";
+  std::vector<std::string> filter_missing;  // Features; records that lack one are left out.
   ShardOptions shards;
   ShrinkOptions shrink;  // For --from folder.
   std::string json;

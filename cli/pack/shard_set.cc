@@ -24,13 +24,13 @@ constexpr uint64_t kUsualShards = 4;
 
 uint64_t CeilDiv(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
+bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
+
 // Whether `file` is NAME-DDDDD-of-DDDDD.tfrecord, digits of any number.
 bool IsShardOf(absl::string_view name, absl::string_view file) {
   const auto skip_digits = [&file] {
     const size_t before = file.size();
-    while (!file.empty() && std::isdigit(static_cast<unsigned char>(file[0]))) {
-      file.remove_prefix(1);
-    }
+    while (!file.empty() && IsDigit(file[0])) file.remove_prefix(1);
     return file.size() < before;
   };
   return absl::ConsumePrefix(&file, name) && absl::ConsumePrefix(&file, "-") && skip_digits() &&
@@ -49,6 +49,18 @@ uint64_t NumShards(uint64_t records, uint64_t bytes, uint64_t records_per_shard)
 
 std::string ShardFile(const std::string& name, uint64_t shard, uint64_t num_shards) {
   return absl::StrFormat("%s-%05d-of-%05d%s", name, shard, num_shards, kSuffix);
+}
+
+std::string SetName(const std::string& shard) {
+  absl::string_view name = shard;
+  const auto skip_digits = [&name] {
+    const size_t before = name.size();
+    while (!name.empty() && IsDigit(name.back())) name.remove_suffix(1);
+    return name.size() < before;
+  };
+  const bool numbered = skip_digits() && absl::ConsumeSuffix(&name, "-of-") && skip_digits() &&
+                        absl::ConsumeSuffix(&name, "-") && !name.empty();
+  return numbered ? std::string(name) : shard;
 }
 
 absl::StatusOr<std::vector<std::string>> ExistingShards(const ShardOptions& options) {

@@ -31,6 +31,9 @@ uint64_t NumShards(uint64_t records, uint64_t bytes, uint64_t records_per_shard)
 // "NAME-00000-of-00004.tfrecord".
 std::string ShardFile(const std::string& name, uint64_t shard, uint64_t num_shards);
 
+// NAME of the shard "NAME-00000-of-00004", without its ending; another name as it is.
+std::string SetName(const std::string& shard);
+
 // The paths of the shards of this name that stand in the folder, which is made if need be. Unless
 // `force`, kAlreadyExists if there are any.
 absl::StatusOr<std::vector<std::string>> ExistingShards(const ShardOptions& options);

@@ -21,5 +21,13 @@ TEST(NumShardsTest, ShardsOfLargeRecordsHaveAQuarterOfAGigabyte) {
   EXPECT_EQ(NumShards(3, uint64_t{10} << 30, 2), 2u);
 }
 
+TEST(ShardSetTest, SetNameTakesTheNumbersOff) {
+  EXPECT_EQ(SetName("train-00003-of-00010"), "train");
+  EXPECT_EQ(SetName("a-b-1-of-2"), "a-b");
+  EXPECT_EQ(SetName("-1-of-2"), "-1-of-2");
+  EXPECT_EQ(SetName("products-3"), "products-3");
+  EXPECT_EQ(SetName("-of-2"), "-of-2");
+}
+
 }  // namespace
 }  // namespace penstock

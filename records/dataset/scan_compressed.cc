@@ -115,11 +115,10 @@ class CompressedScan {
   absl::Status TooLarge() const {
     return absl::ResourceExhaustedError(
         absl::StrCat(source_.name(), ": the ", CompressionName(decompressor_.compression()),
-                     " stream from ", "offset ", open_.begin, " on holds more than the limit of ",
+                     " stream from offset ", open_.begin, " on holds more than the limit of ",
                      FormatByteSize(options_.max_raw_chunk_bytes),
-                     " without a member that ends with a record; decompress the file (",
-                     decompressor_.compression() == Compression::kGzip ? "gzip -d" : "zstd -d",
-                     " '", source_.name(), "') and index it again"));
+                     " without a member that ends with a record; `penstock pack --from tfrecord '",
+                     source_.name(), "' -o OUT` writes its records as shards that can be indexed"));
   }
 
   // Space at the end of raw_; the caller takes back what it does not fill.

@@ -1,0 +1,130 @@
+#include "cli/pack/gather_records.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/byte_size.h"
+#include "base/status.h"
+#include "cli/pack/feature_filter.h"
+#include "cli/pack/key_builder.h"
+#include "cli/pack/record_spool.h"
+#include "cli/terminal/interrupt.h"
+
+namespace penstock {
+namespace {
+
+// One call of GatherRecords().
+class Gathering {
+ public:
+  Gathering(const OpenRecords& open, const GatherOptions& options,
+            const std::function<void(uint64_t)>& on_bytes)
+      : open_(open), options_(options), on_bytes_(on_bytes), filter_(options.must_have) {
+    key_.Add(absl::StrCat("gathered 1 ", options.kind));
+    key_.Add(uint64_t{options.must_have.size()});
+    for (const std::string& name : options.must_have) key_.Add(name);
+  }
+
+  absl::Status Read(const std::string& path) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(path));
+    file_.reset();
+    path_ = path;
+    identity_ = source->identity();
+    key_.Add(path);
+    key_.Add(identity_.size);
+    key_.Add(static_cast<uint64_t>(identity_.modified_ns));
+    PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<InputRecords> input, open_(std::move(source)));
+    return ReadAll(*input);
+  }
+
+  absl::StatusOr<std::unique_ptr<GatheredRecords>> Finish() {
+    if (spool_) {
+      PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> spooled, spool_->Finish());
+      records().SetOpenFile(spool_file_, std::move(spooled));
+    }
+    records().set_key(key_.Key());
+    return std::move(gathered_);
+  }
+
+ private:
+  LocatedRecords& records() { return gathered_->records; }
+
+  absl::Status ReadAll(InputRecords& input) {
+    InputRecord record;
+    for (uint64_t told = 0;;) {
+      PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
+      PENSTOCK_ASSIGN_OR_RETURN(const bool more, input.Next(record));
+      if (on_bytes_ && input.bytes_read() > told) on_bytes_(input.bytes_read() - told);
+      told = input.bytes_read();
+      if (!more) return absl::OkStatus();
+      PENSTOCK_RETURN_IF_ERROR(Take(input, record));
+    }
+  }
+
+  absl::Status Take(const InputRecords& input, const InputRecord& record) {
+    if (!record.invalid.ok()) return Skip(record.invalid);
+    if (record.payload.size() > LocatedRecords::kMaxPayloadBytes) {
+      return Skip(absl::ResourceExhaustedError(
+          absl::StrCat(input.Place(), ": has ", FormatByteSize(record.payload.size()),
+                       ", a record may have ", FormatByteSize(LocatedRecords::kMaxPayloadBytes))));
+    }
+    const absl::StatusOr<bool> lacks = filter_.Lacks(record.payload);
+    if (!lacks.ok()) return Skip(Annotate(lacks.status(), input.Place()));
+    if (*lacks) {
+      ++gathered_->num_lacking;
+      return absl::OkStatus();
+    }
+    return record.frame_offset ? AddInPlace(record) : AddCopy(record);
+  }
+
+  absl::Status Skip(const absl::Status& why) {
+    if (!options_.skip_invalid) {
+      return absl::Status(why.code(),
+                          absl::StrCat(why.message(), "; --skip-invalid leaves such records out"));
+    }
+    if (gathered_->num_skipped++ < GatheredRecords::kMaxListed) {
+      gathered_->skipped.emplace_back(why.message());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddInPlace(const InputRecord& record) {
+    if (!file_) file_ = records().AddFile(path_, identity_);
+    return records().Add(*file_, *record.frame_offset, record.payload.size());
+  }
+
+  absl::Status AddCopy(const InputRecord& record) {
+    if (!spool_) {
+      PENSTOCK_ASSIGN_OR_RETURN(spool_, RecordSpool::Create(options_.folder));
+      spool_file_ = records().AddFile("", {});
+    }
+    PENSTOCK_ASSIGN_OR_RETURN(const uint64_t offset, spool_->Append(record.payload));
+    return records().Add(spool_file_, offset, record.payload.size());
+  }
+
+  const OpenRecords& open_;
+  const GatherOptions& options_;
+  const std::function<void(uint64_t)>& on_bytes_;
+  FeatureFilter filter_;
+  KeyBuilder key_;
+  std::unique_ptr<GatheredRecords> gathered_ = std::make_unique<GatheredRecords>();
+  std::optional<RecordSpool> spool_;
+  uint32_t spool_file_ = 0;
+
+  // Of the file that is being read.
+  std::string path_;
+  FileIdentity identity_;
+  std::optional<uint32_t> file_;  // Its number, if it has records in place.
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<GatheredRecords>> GatherRecords(
+    const std::vector<std::string>& files, const OpenRecords& open, const GatherOptions& options,
+    const std::function<void(uint64_t)>& on_bytes) {
+  Gathering gathering(open, options, on_bytes);
+  for (const std::string& file : files) PENSTOCK_RETURN_IF_ERROR(gathering.Read(file));
+  return gathering.Finish();
+}
+
+}  // namespace penstock

@@ -1,0 +1,48 @@
+// The first pass over input that has no table of its records: where each record is.
+#ifndef PENSTOCK_CLI_PACK_GATHER_RECORDS_H_
+#define PENSTOCK_CLI_PACK_GATHER_RECORDS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/io/file_source.h"
+#include "cli/pack/input_records.h"
+#include "cli/pack/located_records.h"
+
+namespace penstock {
+
+struct GatherOptions {
+  std::string folder;                  // Where a temporary file may lie.
+  bool skip_invalid = false;           // Instead of stopping at the first.
+  std::vector<std::string> must_have;  // Features; records that lack one are left out.
+  std::string kind;                    // All else that decides the records: part of the key.
+};
+
+struct GatheredRecords {
+  LocatedRecords records;
+  uint64_t num_lacking = 0;  // Left out for must_have.
+  uint64_t num_skipped = 0;  // Invalid ones.
+  // Why, each with file and place: the first of them.
+  static constexpr size_t kMaxListed = 1000;
+  std::vector<std::string> skipped;
+};
+
+using OpenRecords =
+    std::function<absl::StatusOr<std::unique_ptr<InputRecords>>(std::unique_ptr<FileSource>)>;
+
+// Reads all files once, in their order. Frames of files without compression stay where they are;
+// all other records are copied to a temporary file (RecordSpool). The key covers path, size and
+// time of each file. `on_bytes` gets each number of bytes of the files that were read.
+//
+// An invalid record ends it, unless `skip_invalid`. kCancelled: an InterruptGuard took a signal.
+absl::StatusOr<std::unique_ptr<GatheredRecords>> GatherRecords(
+    const std::vector<std::string>& files, const OpenRecords& open, const GatherOptions& options,
+    const std::function<void(uint64_t)>& on_bytes);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_PACK_GATHER_RECORDS_H_
