@@ -19,6 +19,13 @@ inline std::string Grouped(uint64_t count) {
   return digits;
 }
 
+// A number, not negative, with three significant digits and without an exponent: "0.0123", "48.1",
+// "1,190".
+inline std::string ThreeDigits(double value) {
+  if (value >= 999.5) return Grouped(static_cast<uint64_t>(value + 0.5));
+  return value < 1e-4 ? "0" : absl::StrFormat("%.3g", value);
+}
+
 // "1 record", "1,234 records".
 inline std::string Counted(uint64_t count, absl::string_view one, absl::string_view many) {
   return absl::StrCat(Grouped(count), " ", count == 1 ? one : many);

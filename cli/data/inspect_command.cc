@@ -136,14 +136,16 @@ void PrintManifest(const Manifest& manifest) {
     smallest = std::min(smallest, manifest.chunk_bytes(i));
     largest = std::max(largest, manifest.chunk_bytes(i));
   }
-  PrintEscaped(stdout, "shards    %d (%s)\n", manifest.shards().size(), ContainersOf(manifest));
+  PrintEscaped(stdout, "shards    %s (%s)\n", Grouped(manifest.shards().size()),
+               ContainersOf(manifest));
   if (manifest.num_chunks() > 0) {
-    PrintEscaped(stdout, "chunks    %d of %s to %s\n", manifest.num_chunks(),
+    PrintEscaped(stdout, "chunks    %s of %s to %s\n", Grouped(manifest.num_chunks()),
                  FormatByteSize(smallest), FormatByteSize(largest));
   }
   if (manifest.holdout().threshold > 0) {
-    PrintEscaped(stdout, "holdout   %d records by the hash of %s, %.4g %% asked for\n",
-                 manifest.num_records(Split::kHoldout), manifest.holdout().Decider(),
+    PrintEscaped(stdout, "holdout   %s by the hash of %s, %.4g %% asked for\n",
+                 Counted(manifest.num_records(Split::kHoldout), "record", "records"),
+                 manifest.holdout().Decider(),
                  100 * static_cast<double>(manifest.holdout().threshold) * 0x1p-32);
   }
   if (const Excluded excluded = ExcludedFrom(manifest); excluded.records > 0) {
@@ -161,7 +163,8 @@ void PrintManifest(const Manifest& manifest) {
 void PrintFeatures(const Report& report) {
   const RecordFacts& facts = report.facts;
   const FeatureSummary features = facts.Features();
-  PrintEscaped(stdout, "read      %d of %d records\n", facts.count(), report.records);
+  PrintEscaped(stdout, "read      %s of %s records\n", Grouped(facts.count()),
+               Grouped(report.records));
   if (facts.format() == RecordFormat::kRaw) {
     PrintEscaped(stdout, "format    raw: no tf.train.Examples (penstock index --format raw)\n");
   }
@@ -189,8 +192,8 @@ std::string KindOf(const Report& report) {
 
 void PrintText(const Report& report) {
   PrintEscaped(stdout, "%s: %s\n", report.path, KindOf(report));
-  PrintEscaped(stdout, "records   %d\nbytes     %d (%s)\n", report.records, report.bytes,
-               FormatByteSize(report.bytes));
+  PrintEscaped(stdout, "records   %s\nbytes     %s (%s)\n", Grouped(report.records),
+               Grouped(report.bytes), FormatByteSize(report.bytes));
   if (report.manifest) PrintManifest(*report.manifest);
   PrintFeatures(report);
   if (report.facts.count() > 0)
@@ -201,7 +204,8 @@ void PrintText(const Report& report) {
   }
   const ScoreHistogram& scores = report.facts.scores();
   if (scores.total() == 0) return;
-  PrintEscaped(stdout, "\nscores of %d of %d records\n%s", scores.total(), report.records,
+  PrintEscaped(stdout, "\nscores of %s of %s records\n%s", Grouped(scores.total()),
+               Grouped(report.records),
                Multiline(scores.ToText()));
 }
 

@@ -357,7 +357,7 @@ TEST_F(OwnDataTest, TheBuiltInSpecsOfImagesReadSamples) {
   const std::vector<std::string> stream = {"stream", folder_.path(), "--global-batch-size",
                                            "40",     "--spec",       "images-train:8"};
   ASSERT_EQ(Run(stream), 0) << error_;
-  EXPECT_THAT(out_, HasSubstr("rows     40 in 1 steps, 7.8 KiB"));  // 8 * 8 * 3 + 8 bytes each.
+  EXPECT_THAT(out_, HasSubstr("rows     40 in 1 step, 7.8 KiB"));  // 8 * 8 * 3 + 8 bytes each.
   ASSERT_EQ(Run({"inspect", folder_.path(), "--spec", "images-eval:8"}), 0) << error_;
   ASSERT_EQ(Run({"inspect", folder_.path(), "--make-spec"}), 0) << error_;
   EXPECT_THAT(out_, AllOf(HasSubstr("feature: \"jpg|png\""),
@@ -368,7 +368,7 @@ TEST_F(OwnDataTest, TheBuiltInSpecsOfImagesReadSamples) {
       << error_;
   ASSERT_EQ(Run({"stream", folder_.path(), "--global-batch-size", "40", "--split", "all"}), 0)
       << error_;
-  EXPECT_THAT(out_, HasSubstr("rows     40 in 1 steps, 7.8 KiB"));
+  EXPECT_THAT(out_, HasSubstr("rows     40 in 1 step, 7.8 KiB"));
 }
 
 TEST_F(OwnDataTest, StatisticsOfImagesAreShown) {

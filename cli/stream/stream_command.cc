@@ -191,7 +191,7 @@ nlohmann::json ToJson(const StreamResult& result) {
 }
 
 std::string ShortDuration(absl::Duration duration) {
-  return absl::StrFormat("%.3g ms", absl::ToDoubleMilliseconds(duration));
+  return absl::StrCat(ThreeDigits(absl::ToDoubleMilliseconds(duration)), " ms");
 }
 
 std::string Through(const LoaderStats::Server& server) {
@@ -212,14 +212,15 @@ std::string Through(const LoaderStats::Server& server) {
 void Print(const StreamResult& result) {
   const double seconds = absl::ToDoubleSeconds(result.elapsed);
   const LoaderStats& stats = result.stats;
-  PrintEscaped(stdout, "rows     %d in %d steps, %s\n", stats.rows, stats.batches,
-               FormatByteSize(stats.bytes));
+  PrintEscaped(stdout, "rows     %s in %s, %s\n", Grouped(stats.rows),
+               Counted(stats.batches, "step", "steps"), FormatByteSize(stats.bytes));
   if (result.left_out > 0) {
     PrintEscaped(stdout,
                  "left out %s of each epoch, too few for a step: --remainder short or carry\n",
                  Counted(result.left_out, "row", "rows"));
   }
-  PrintEscaped(stdout, "rate     %.0f %s/s, %s/s\n", stats.rows / seconds, result.rows_name,
+  PrintEscaped(stdout, "rate     %s %s/s, %s/s\n",
+               Grouped(static_cast<uint64_t>(stats.rows / seconds)), result.rows_name,
                FormatByteSize(static_cast<uint64_t>(stats.bytes / seconds)));
   PrintEscaped(stdout, "waited   %.3f s of %.3f s for input\n", absl::ToDoubleSeconds(stats.wait),
                seconds);

@@ -1,11 +1,14 @@
 #include "records/decode/spec.h"
 
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
 
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/io/input_file.h"
@@ -19,6 +22,42 @@ namespace {
 constexpr size_t kMaxSpecBytes = 1 << 20;
 constexpr int kMaxReportedErrors = 4;
 
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+
+// Finds the first field of this name with an enumeration in `message` or those inside it.
+const FieldDescriptor* FindEnumField(const Descriptor& message, const std::string& name) {
+  const FieldDescriptor* field = message.FindFieldByName(name);
+  if (field != nullptr && field->enum_type() != nullptr) return field;
+  for (int i = 0; i < message.nested_type_count(); ++i) {
+    if (const auto* found = FindEnumField(*message.nested_type(i), name)) return found;
+  }
+  return nullptr;
+}
+
+// The values of the enumeration that a field of the spec has: " (I32, F32 or BF16)".
+std::string EnumValues(const std::string& field_name) {
+  const google::protobuf::FileDescriptor& file = *v1::DecodeSpec::descriptor()->file();
+  std::vector<std::string> values;
+  for (int i = 0; i < file.message_type_count() && values.empty(); ++i) {
+    const FieldDescriptor* field = FindEnumField(*file.message_type(i), field_name);
+    if (field == nullptr) continue;
+    for (int k = 0; k < field->enum_type()->value_count(); ++k) {
+      values.push_back(field->enum_type()->value(k)->name());
+    }
+  }
+  return values.empty() ? "" : absl::StrCat("; it is one of ", absl::StrJoin(values, ", "));
+}
+
+// What the parser leaves out: the values that there are.
+std::string Hint(const std::string& message) {
+  constexpr char kBeforeName[] = "for field \"";
+  const size_t at = message.find(kBeforeName);
+  if (!absl::StartsWith(message, "Unknown enumeration value") || at == std::string::npos) return "";
+  const size_t begin = at + sizeof(kBeforeName) - 1;
+  return EnumValues(message.substr(begin, message.find('"', begin) - begin));
+}
+
 // Collects "source:line:column: reason", counted from 1 as editors do.
 class ErrorList : public google::protobuf::io::ErrorCollector {
  public:
@@ -28,7 +67,7 @@ class ErrorList : public google::protobuf::io::ErrorCollector {
                 const std::string& message) override {
     if (++count_ > kMaxReportedErrors) return;
     absl::StrAppend(&text_, text_.empty() ? "" : "; ", source_, ":", line + 1, ":", column + 1,
-                    ": ", message);
+                    ": ", message, Hint(message));
   }
 
   const std::string& text() const { return text_; }

@@ -10,6 +10,7 @@
 namespace penstock {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -31,6 +32,18 @@ TEST(LoadSpecTest, ReadsAFile) {
       WriteFile("label.textproto", "tensor { name: 'y' label { feature: 'l' } }");
   ASSERT_OK_AND_ASSIGN(const v1::DecodeSpec spec, LoadSpec(path));
   EXPECT_EQ(spec.tensor(0).label().feature(), "l");
+}
+
+TEST(LoadSpecTest, NamesTheValuesOfAnEnumeration) {
+  const auto parse = [](const char* field) {
+    return ParseSpec(
+        absl::StrCat("tensor { name: 'x' number { feature: 'd' ", field, " } }"), "here");
+  };
+  EXPECT_THAT(parse("as: I9"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        AllOf(HasSubstr("here:1:"), HasSubstr("; it is one of "),
+                                              HasSubstr("I32"), HasSubstr("BF16"))));
+  EXPECT_THAT(parse("kind: I9"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          AllOf(HasSubstr("kind"), Not(HasSubstr("one of")))));
 }
 
 TEST(LoadSpecTest, ReportsFileLineAndColumnOfAMistake) {

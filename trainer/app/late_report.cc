@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/print_escaped.h"
+#include "base/text.h"
 
 namespace penstock {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 constexpr size_t kSteps = 4;
 
 std::string SecondsText(std::chrono::nanoseconds time) {
-  return absl::StrFormat("%.3g", std::chrono::duration<double>(time).count());
+  return ThreeDigits(std::chrono::duration<double>(time).count());
 }
 
 // "0.152 s (compute 0.149, collective 0.003)".

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/text.h"
 
 namespace penstock {
 namespace {
@@ -117,9 +118,10 @@ std::string DeviceTimesLine(const DeviceTimes& times) {
     return 100 * Milliseconds(part) / Milliseconds(all);
   };
   std::string line = absl::StrFormat(
-      "device, by %s: steps %d to %d, %.3g ms each: %.1f %% busy, %.2f %% idle between steps",
+      "device, by %s: steps %d to %d, %s ms each: %.1f %% busy, %.2f %% idle between steps",
       times.source, sum.step, sum.step + sum.steps - 1,
-      Milliseconds(all) / static_cast<double>(sum.steps), percent(sum.busy), percent(sum.before));
+      ThreeDigits(Milliseconds(all) / static_cast<double>(sum.steps)), percent(sum.busy),
+      percent(sum.before));
   if (sum.alone.count() > 0) {
     absl::StrAppendFormat(&line, ", %.2f %% only communicating", percent(sum.alone));
   }
@@ -129,15 +131,15 @@ std::string DeviceTimesLine(const DeviceTimes& times) {
   if (!times.every_kernel) return absl::StrCat(line, "; idle inside a launch is not known");
   absl::StrAppendFormat(&line, ", %.2f %% inside them", percent(sum.inside));
   if (times.longest.count() > 0) {
-    absl::StrAppendFormat(&line, " (the longest %.3g us, after %s and before %s)",
-                          1e3 * Milliseconds(times.longest), times.longest_after,
+    absl::StrAppendFormat(&line, " (the longest %s us, after %s and before %s)",
+                          ThreeDigits(1e3 * Milliseconds(times.longest)), times.longest_after,
                           times.longest_before);
   }
   absl::StrAppendFormat(&line, "; %.5g kernels and copies a step",
                         static_cast<double>(sum.works) / static_cast<double>(sum.steps));
   if (times.overhead.count() == 0) return line;
-  return absl::StrFormat("%s; recording took %.3g ms of the host", line,
-                         Milliseconds(times.overhead));
+  return absl::StrFormat("%s; recording took %s ms of the host", line,
+                         ThreeDigits(Milliseconds(times.overhead)));
 }
 
 std::vector<std::string> DeviceNotes(const DeviceRecords& records) {

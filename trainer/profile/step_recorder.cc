@@ -8,6 +8,12 @@
 
 namespace penstock {
 
+void StepRecorder::TraceSteps(uint64_t first, uint64_t last) {
+  trace_first_ = first;
+  trace_last_ = last;
+  if (tracer_ != nullptr && first <= 1) tracer_->SetActive(true);
+}
+
 void StepRecorder::Trace(uint64_t next_step, Clock::time_point now) {
   if (tracer_ == nullptr) return;
   tracer_->SetActive(next_step >= trace_first_ && next_step < trace_last_);

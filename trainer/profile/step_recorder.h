@@ -37,8 +37,9 @@ class StepRecorder {
   // Track 0 of `tracer`, which may be null, gets the phases.
   explicit StepRecorder(Tracer* tracer = nullptr) : tracer_(tracer) {}
 
-  // Steps [first, last) are traced; none unless this is called.
-  void TraceSteps(uint64_t first, uint64_t last) { trace_first_ = first, trace_last_ = last; }
+  // Steps [first, last) are traced; none unless this is called. From the first step on means from
+  // now on: what a run does before it begins is traced too.
+  void TraceSteps(uint64_t first, uint64_t last);
 
   // `next_step`: the number of the step that begins.
   void Start(uint64_t next_step, Clock::time_point now = Clock::now());

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/text.h"
 
 namespace penstock {
 namespace {
@@ -104,9 +105,9 @@ Verdict Judge(const VerdictInput& input) {
   }
   const double ms = 1e3 * Seconds(times.total()) / static_cast<double>(input.steps);
   verdict.text = absl::StrFormat(
-      "%s%s: of %.3g ms a step %.1f %% is input, %.1f %% copies, %.1f %% launches, %.1f %% "
+      "%s%s: of %s ms a step %.1f %% is input, %.1f %% copies, %.1f %% launches, %.1f %% "
       "collectives, %.1f %% compute: %s",
-      verdict.highly ? "highly " : "", LimitName(verdict.limit), ms,
+      verdict.highly ? "highly " : "", LimitName(verdict.limit), ThreeDigits(ms),
       100 * times.share(Phase::kInput), 100 * times.share(Phase::kHostToDevice),
       100 * times.share(Phase::kLaunch), 100 * times.share(Phase::kCollective),
       100 * times.share(Phase::kCompute), Advice(verdict.limit, input));

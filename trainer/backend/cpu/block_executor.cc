@@ -4,6 +4,7 @@
 
 #include "trainer/backend/reference_backend.h"
 #include "trainer/model/model_config.h"
+#include "trainer/step/op_name.h"
 
 namespace penstock {
 namespace {
@@ -34,7 +35,11 @@ size_t ScratchOf(const StepProgram& program) {
 
 void BlockExecutor::Run(const BlockMemory<float>& memory, size_t samples, size_t first,
                         size_t last) const {
-  for (size_t op = first; op < last; ++op) RunOp(program_.ops[op], memory, samples);
+  for (size_t i = first; i < last; ++i) {
+    const Op& op = program_.ops[i];
+    const TraceScope scope(tracer_, track_, OpName(op.kind));
+    RunOp(op, memory, samples);
+  }
 }
 
 void BlockExecutor::Linear(const Op& op, const BlockMemory<float>& memory, size_t rows) const {

@@ -3,11 +3,13 @@
 #define PENSTOCK_TRAINER_BACKEND_CPU_BLOCK_EXECUTOR_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "trainer/backend/block_memory.h"
 #include "trainer/backend/cpu/attention_products.h"
 #include "trainer/backend/cpu/gemm.h"
 #include "trainer/backend/cpu/kernels.h"
+#include "trainer/profile/tracer.h"
 #include "trainer/step/program.h"
 
 namespace penstock {
@@ -15,12 +17,19 @@ namespace penstock {
 // Floats of BlockMemory::scratch that a BlockExecutor of the program needs.
 size_t ScratchOf(const StepProgram& program);
 
-// Borrows the kernels and the program. Thread-compatible; several threads may run one executor on
+// Borrows the kernels, the program, and the tracer of its operations, which may be null.
+// Thread-compatible; several threads may run one executor on
 // memories that share nothing but parameters.
 class BlockExecutor {
  public:
-  BlockExecutor(const StepProgram& program, const CpuKernels& kernels, GemmEngine gemm)
-      : program_(program), kernels_(kernels), products_(kernels, gemm), gemm_(gemm) {}
+  BlockExecutor(const StepProgram& program, const CpuKernels& kernels, GemmEngine gemm,
+                Tracer* tracer = nullptr, uint32_t track = 0)
+      : program_(program),
+        kernels_(kernels),
+        products_(kernels, gemm),
+        gemm_(gemm),
+        tracer_(tracer),
+        track_(track) {}
 
   // REQUIRES: samples <= program.rows.
   void Run(const BlockMemory<float>& memory, size_t samples) const {
@@ -40,6 +49,8 @@ class BlockExecutor {
   const CpuKernels& kernels_;
   AttentionProducts products_;
   GemmEngine gemm_;
+  Tracer* tracer_;
+  uint32_t track_;
 };
 
 }  // namespace penstock

@@ -144,7 +144,8 @@ void CpuBackend::RunShard(const StepProgram& program, const Part& part, size_t s
     memory.new_weight_gradients = !part.adds;
     if (!part.adds) ClearGradients(last - first, memory.gradients);
   }
-  const BlockExecutor executor(program, kernels_, gemm_);
+  const BlockExecutor executor(program, kernels_, gemm_, tracer_,
+                               static_cast<uint32_t>(worker + 1));
   for (size_t row = first; row < last; row += block_rows_) {
     const BatchRows block = part.rows.Slice(row, std::min(block_rows_, last - row));
     memory.input = block.input;

@@ -1,0 +1,14 @@
+// What traces call an operation.
+#ifndef PENSTOCK_TRAINER_STEP_OP_NAME_H_
+#define PENSTOCK_TRAINER_STEP_OP_NAME_H_
+
+#include "trainer/step/program.h"
+
+namespace penstock {
+
+// "attention backward". DeviceOpName() has the same names.
+const char* OpName(OpKind kind);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_STEP_OP_NAME_H_
