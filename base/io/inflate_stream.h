@@ -1,0 +1,55 @@
+// Streams that other streams are read through.
+#ifndef PENSTOCK_BASE_IO_INFLATE_STREAM_H_
+#define PENSTOCK_BASE_IO_INFLATE_STREAM_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/io/byte_stream.h"
+
+namespace penstock {
+
+// Decompresses deflate without a wrapper (RFC 1951). kDataLoss: damaged or cut. Not thread-safe.
+class InflateStream : public ByteStream {
+ public:
+  // `name`: for messages.
+  InflateStream(std::unique_ptr<ByteStream> packed, std::string name);
+  ~InflateStream() override;
+
+  absl::StatusOr<size_t> Read(std::span<uint8_t> out) override;
+
+ private:
+  struct Zlib;
+
+  absl::Status Fill();
+
+  const std::unique_ptr<ByteStream> packed_;
+  const std::string name_;
+  std::unique_ptr<Zlib> zlib_;
+  std::vector<uint8_t> input_;
+  bool ended_ = false;
+};
+
+// Checks number and CRC-32 of the bytes of another stream: kDataLoss at the end, or as soon as
+// there are too many. Not thread-safe.
+class VerifiedStream : public ByteStream {
+ public:
+  VerifiedStream(std::unique_ptr<ByteStream> bytes, uint64_t size, uint32_t crc, std::string name)
+      : bytes_(std::move(bytes)), name_(std::move(name)), left_(size), wanted_(crc) {}
+
+  absl::StatusOr<size_t> Read(std::span<uint8_t> out) override;
+
+ private:
+  const std::unique_ptr<ByteStream> bytes_;
+  const std::string name_;
+  uint64_t left_;
+  uint32_t crc_ = 0;
+  const uint32_t wanted_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BASE_IO_INFLATE_STREAM_H_
