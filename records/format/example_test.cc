@@ -43,9 +43,16 @@ TEST(ExampleTest, ReadsWhatTheBuilderWrites) {
   builder.AddBytes("a", BytesOf("xyz"));
   builder.AddInt64("b", ints);
   builder.AddInt64("none", {});
+  const float floats[] = {0.5f, -2};
+  builder.AddFloat("f", floats);
+  builder.AddFloat("no floats", {});
+  const absl::string_view texts[] = {"one", "", "three"};
+  builder.AddBytesList("texts", texts);
   std::span<const uint8_t> bytes = builder.Serialize();
-  EXPECT_THAT(Describe(std::string(bytes.begin(), bytes.end())),
-              IsOkAndHolds(ElementsAre("a:bytes xyz", "b:int64 1 -1 300", "none:int64")));
+  EXPECT_THAT(
+      Describe(std::string(bytes.begin(), bytes.end())),
+      IsOkAndHolds(ElementsAre("a:bytes xyz", "b:int64 1 -1 300", "none:int64", "f:float 0.5 -2",
+                               "no floats:float", "texts:bytes one  three")));
 }
 
 TEST(ExampleTest, ReadsPackedFloats) {

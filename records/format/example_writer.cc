@@ -23,6 +23,26 @@ void ExampleBuilder::AddBytes(absl::string_view name, std::span<const uint8_t> v
   bytes_.insert(bytes_.end(), value.begin(), value.end());
 }
 
+void ExampleBuilder::AddBytesList(absl::string_view name,
+                                  std::span<const absl::string_view> values) {
+  size_t size = 0;
+  for (const absl::string_view value : values) size += FieldSize(value.size());
+  BeginFeature(name, 1, size);
+  for (const absl::string_view value : values) {
+    AppendHeader(1, value.size(), bytes_);
+    bytes_.insert(bytes_.end(), value.begin(), value.end());
+  }
+}
+
+// The host is little-endian, as the format is.
+void ExampleBuilder::AddFloat(absl::string_view name, std::span<const float> values) {
+  BeginFeature(name, 2, values.empty() ? 0 : FieldSize(values.size_bytes()));
+  if (values.empty()) return;
+  AppendHeader(1, values.size_bytes(), bytes_);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(values.data());
+  bytes_.insert(bytes_.end(), bytes, bytes + values.size_bytes());
+}
+
 void ExampleBuilder::AddInt64(absl::string_view name, std::span<const int64_t> values) {
   size_t size = 0;
   for (int64_t value : values) size += VarintSize(static_cast<uint64_t>(value));

@@ -20,7 +20,9 @@ class ExampleBuilder {
 
   // One value of a bytes list.
   void AddBytes(absl::string_view name, std::span<const uint8_t> value);
+  void AddBytesList(absl::string_view name, std::span<const absl::string_view> values);
   void AddInt64(absl::string_view name, std::span<const int64_t> values);
+  void AddFloat(absl::string_view name, std::span<const float> values);
 
   // Valid until the next call of any other function.
   std::span<const uint8_t> Serialize();

@@ -3,7 +3,6 @@
 #define PENSTOCK_RECORDS_FORMAT_TFRECORD_READER_H_
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "base/io/byte_source.h"
 #include "records/format/compression.h"
 #include "records/format/tfrecord.h"
+#include "records/format/unpacked_stream.h"
 
 namespace penstock {
 
@@ -32,7 +32,7 @@ class TfRecordReader {
  public:
   // `source` must outlive the reader.
   explicit TfRecordReader(const ByteSource& source, const TfRecordReaderOptions& options = {})
-      : source_(source), options_(options) {}
+      : source_(source), options_(options), bytes_(source) {}
 
   // True: `record` is filled, valid until the next call. False: a clean end.
   // kDataLoss: damaged or cut, naming file, record and offset; only PassOver() may follow.
@@ -44,29 +44,17 @@ class TfRecordReader {
   absl::StatusOr<bool> PassOver();
 
   // Once Next() was called.
-  Compression compression() const { return compression_; }
-  // Bytes of the source that were read.
-  uint64_t bytes_read() const { return read_; }
+  Compression compression() const { return bytes_.compression(); }
 
  private:
   // Until `size` bytes are buffered or the source ends.
   absl::Status Fill(size_t size);
-  // Appends what the source has, at least one byte unless it ended.
-  absl::Status ReadMore();
-  absl::Status ReadCompressed(size_t room);
-  absl::Status Start();
   absl::Status NextFrame(Frame& frame);
   std::span<const uint8_t> buffered() const { return std::span(buffer_).subspan(begin_); }
 
   const ByteSource& source_;
   const TfRecordReaderOptions options_;
-  bool started_ = false;
-  Compression compression_ = Compression::kNone;
-  std::optional<Decompressor> decompressor_;
-  std::vector<uint8_t> input_;  // Compressed bytes, [input_begin_, size).
-  size_t input_begin_ = 0;
-  bool inside_member_ = false;
-  uint64_t read_ = 0;  // Bytes of the source.
+  UnpackedStream bytes_;
 
   std::vector<uint8_t> buffer_;  // Decompressed bytes, [begin_, size).
   size_t begin_ = 0;
