@@ -5,7 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/byte_size.h"
+#include "base/io/file_source.h"
 #include "base/status.h"
+#include "cli/pack/counted_source.h"
 #include "cli/pack/feature_filter.h"
 #include "cli/pack/key_builder.h"
 #include "cli/pack/record_spool.h"
@@ -25,15 +27,14 @@ class Gathering {
     for (const std::string& name : options.must_have) key_.Add(name);
   }
 
-  absl::Status Read(const std::string& path) {
-    PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(path));
+  absl::Status Read(const InputFiles& files) {
     file_.reset();
-    path_ = path;
-    identity_ = source->identity();
-    key_.Add(path);
-    key_.Add(identity_.size);
-    key_.Add(static_cast<uint64_t>(identity_.modified_ns));
-    PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<InputRecords> input, open_(std::move(source)));
+    std::vector<std::unique_ptr<ByteSource>> sources;
+    for (const std::string& file : files) {
+      PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, Open(file));
+      sources.push_back(std::move(source));
+    }
+    PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<InputRecords> input, open_(std::move(sources)));
     return ReadAll(*input);
   }
 
@@ -47,15 +48,23 @@ class Gathering {
   }
 
  private:
+  absl::StatusOr<std::unique_ptr<ByteSource>> Open(const std::string& path) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(path));
+    path_ = path;
+    identity_ = source->identity();
+    key_.Add(path);
+    key_.Add(identity_.size);
+    key_.Add(static_cast<uint64_t>(identity_.modified_ns));
+    return std::make_unique<CountedSource>(std::move(source), on_bytes_);
+  }
+
   LocatedRecords& records() { return gathered_->records; }
 
   absl::Status ReadAll(InputRecords& input) {
     InputRecord record;
-    for (uint64_t told = 0;;) {
+    while (true) {
       PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
       PENSTOCK_ASSIGN_OR_RETURN(const bool more, input.Next(record));
-      if (on_bytes_ && input.bytes_read() > told) on_bytes_(input.bytes_read() - told);
-      told = input.bytes_read();
       if (!more) return absl::OkStatus();
       PENSTOCK_RETURN_IF_ERROR(Take(input, record));
     }
@@ -111,7 +120,7 @@ class Gathering {
   std::optional<RecordSpool> spool_;
   uint32_t spool_file_ = 0;
 
-  // Of the file that is being read.
+  // Of the file that is being read; of several the last one.
   std::string path_;
   FileIdentity identity_;
   std::optional<uint32_t> file_;  // Its number, if it has records in place.
@@ -120,10 +129,10 @@ class Gathering {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GatheredRecords>> GatherRecords(
-    const std::vector<std::string>& files, const OpenRecords& open, const GatherOptions& options,
+    const std::vector<InputFiles>& inputs, const OpenRecords& open, const GatherOptions& options,
     const std::function<void(uint64_t)>& on_bytes) {
   Gathering gathering(open, options, on_bytes);
-  for (const std::string& file : files) PENSTOCK_RETURN_IF_ERROR(gathering.Read(file));
+  for (const InputFiles& files : inputs) PENSTOCK_RETURN_IF_ERROR(gathering.Read(files));
   return gathering.Finish();
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/io/file_source.h"
+#include "base/io/byte_source.h"
 #include "cli/pack/input_records.h"
 #include "cli/pack/located_records.h"
 
@@ -31,16 +31,20 @@ struct GatheredRecords {
   std::vector<std::string> skipped;
 };
 
-using OpenRecords =
-    std::function<absl::StatusOr<std::unique_ptr<InputRecords>>(std::unique_ptr<FileSource>)>;
+// Files whose records are made together; mostly one.
+using InputFiles = std::vector<std::string>;
 
-// Reads all files once, in their order. Frames of files without compression stay where they are;
-// all other records are copied to a temporary file (RecordSpool). The key covers path, size and
+// Gets the open files of one InputFiles.
+using OpenRecords = std::function<absl::StatusOr<std::unique_ptr<InputRecords>>(
+    std::vector<std::unique_ptr<ByteSource>>)>;
+
+// Reads all files once, in their order. Frames that a file has stay where they are; all other
+// records are copied to a temporary file (RecordSpool). The key covers path, size and
 // time of each file. `on_bytes` gets each number of bytes of the files that were read.
 //
 // An invalid record ends it, unless `skip_invalid`. kCancelled: an InterruptGuard took a signal.
 absl::StatusOr<std::unique_ptr<GatheredRecords>> GatherRecords(
-    const std::vector<std::string>& files, const OpenRecords& open, const GatherOptions& options,
+    const std::vector<InputFiles>& inputs, const OpenRecords& open, const GatherOptions& options,
     const std::function<void(uint64_t)>& on_bytes);
 
 }  // namespace penstock

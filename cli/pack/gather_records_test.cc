@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 // invalid.
 class LettersAsRecords : public InputRecords {
  public:
-  explicit LettersAsRecords(std::unique_ptr<FileSource> source) : source_(std::move(source)) {}
+  explicit LettersAsRecords(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
 
   absl::StatusOr<bool> Next(InputRecord& record) override {
     if (read_ == source_->size()) return false;
@@ -39,22 +39,23 @@ class LettersAsRecords : public InputRecords {
     return true;
   }
   std::string Place() const override { return absl::StrCat("letter ", read_ - 1); }
-  uint64_t bytes_read() const override { return read_; }
 
  private:
-  const std::unique_ptr<FileSource> source_;
+  const std::unique_ptr<ByteSource> source_;
   uint64_t read_ = 0;
   std::string text_;
 };
 
 class GatherRecordsTest : public ::testing::Test {
  protected:
-  absl::StatusOr<std::unique_ptr<GatheredRecords>> Gather(const std::vector<std::string>& files) {
+  absl::StatusOr<std::unique_ptr<GatheredRecords>> Gather(const InputFiles& files) {
     options_.folder = folder_.path();
+    std::vector<InputFiles> inputs;
+    for (const std::string& file : files) inputs.push_back({file});
     return GatherRecords(
-        files,
-        [](std::unique_ptr<FileSource> source) {
-          return std::make_unique<LettersAsRecords>(std::move(source));
+        inputs,
+        [](std::vector<std::unique_ptr<ByteSource>> sources) {
+          return std::make_unique<LettersAsRecords>(std::move(sources[0]));
         },
         options_, [this](uint64_t bytes) { told_ += bytes; });
   }

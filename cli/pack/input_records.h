@@ -1,4 +1,4 @@
-// The records of one input file of `penstock pack`, read from its beginning to its end.
+// The records of an input file of `penstock pack`, read from its beginning to its end.
 #ifndef PENSTOCK_CLI_PACK_INPUT_RECORDS_H_
 #define PENSTOCK_CLI_PACK_INPUT_RECORDS_H_
 
@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 
 namespace penstock {
 
@@ -19,6 +20,18 @@ struct InputRecord {
   // Why there is no such record: a fact about the file. Names file and place.
   absl::Status invalid = absl::OkStatus();
 };
+
+// Whether the error says something about a file, and not about reading it.
+inline bool IsOfFile(const absl::Status& status) {
+  return absl::IsDataLoss(status) || absl::IsResourceExhausted(status) ||
+         absl::IsInvalidArgument(status);
+}
+
+// The same error, of an invalid record behind which nothing can be read.
+inline absl::Status ReadNoFurther(const absl::Status& why) {
+  return absl::Status(why.code(),
+                      absl::StrCat(why.message(), "; the file cannot be read from there on"));
+}
 
 // Not thread-safe.
 class InputRecords {
@@ -31,9 +44,6 @@ class InputRecords {
 
   // The place of the last record, for people: "FILE: record 3 at offset 57".
   virtual std::string Place() const = 0;
-
-  // Bytes of the file that were read.
-  virtual uint64_t bytes_read() const = 0;
 };
 
 }  // namespace penstock

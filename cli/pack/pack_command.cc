@@ -1,8 +1,14 @@
 // penstock pack: writes images or positions from other files as shards.
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <system_error>
+#include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/flags/json_flag.h"
 #include "base/flags/number_flags.h"
 #include "base/status.h"
@@ -10,31 +16,49 @@
 #include "cli/commands.h"
 #include "cli/pack/pack_inputs.h"
 #include "cli/pack/pack_options.h"
+#include "records/dataset/list_shards.h"
 
 namespace penstock {
 namespace {
 
-bool IsFromFolder(const PackOptions& options) {
-  if (!options.from.empty()) return options.from == "folder";
+constexpr absl::string_view kKinds[] = {"npy", "npz", "csv", "jsonl"};
+
+// The kind that the first input's name stands for.
+std::string KindOf(const PackOptions& options) {
+  const std::string& input = options.inputs[0];
   std::error_code ignored;  // After an error, opening the folder fails too.
-  return options.inputs.size() == 1 && std::filesystem::is_directory(options.inputs[0], ignored);
+  if (options.inputs.size() == 1 && std::filesystem::is_directory(input, ignored)) return "folder";
+  if (IsShardName(input)) return "tfrecord";
+  absl::string_view name = input;
+  if (!absl::ConsumeSuffix(&name, ".gz")) absl::ConsumeSuffix(&name, ".zst");
+  for (const absl::string_view kind : kKinds) {
+    if (absl::EndsWith(name, absl::StrCat(".", kind))) return std::string(kind);
+  }
+  return "chess-tsv";
 }
 
 absl::Status CheckOptions(const PackOptions& options, bool shrinks) {
-  const bool from_folder = IsFromFolder(options);
-  if (shrinks && !from_folder) {
+  if (shrinks && options.from != "folder") {
     return UsageError("--max-side and --quality are for --from folder");
   }
-  if (!options.filter_missing.empty() && options.from != "tfrecord") {
-    return UsageError("--filter-missing is for --from tfrecord");
+  const bool gathered = options.from != "folder" && options.from != "chess-tsv";
+  if (!options.filter_missing.empty() && !gathered) {
+    return UsageError("--filter-missing is not for --from folder and chess-tsv");
+  }
+  if (!options.columns.empty() && options.from != "csv" && options.from != "jsonl") {
+    return UsageError("--columns is for --from csv and jsonl");
   }
   return absl::OkStatus();
 }
 
-absl::Status Pack(const PackOptions& options, bool shrinks) {
+absl::Status Pack(PackOptions options, bool shrinks) {
+  if (options.from.empty()) options.from = KindOf(options);
   PENSTOCK_RETURN_IF_ERROR(CheckOptions(options, shrinks));
-  if (IsFromFolder(options)) return PackFolder(options);
-  return options.from == "tfrecord" ? PackShards(options) : PackPositions(options);
+  if (options.from == "folder") return PackFolder(std::move(options));
+  if (options.from == "tfrecord") return PackShards(std::move(options));
+  if (options.from == "csv" || options.from == "jsonl") return PackTables(std::move(options));
+  if (options.from == "npy" || options.from == "npz") return PackArrays(std::move(options));
+  return PackPositions(std::move(options));
 }
 
 // A run that fails removes the folder that it made, if that is empty.
@@ -59,22 +83,31 @@ void AddPackCommand(CLI::App& app, absl::Status& outcome) {
       "--from tfrecord packs the records of other shards, also of files that index refuses: a "
       "gzip\n"
       "member or zstd frame of any size. It reads the input twice, and holds 20 bytes a record in\n"
-      "memory. Records of compressed files lie in a temporary file in -o meanwhile, as large as "
-      "the\n"
-      "decompressed records.\n"
+      "memory. Compressed files are decompressed to a temporary file in the output folder.\n"
+      "--from csv packs rows below a line of names (RFC 4180), --from jsonl a JSON object a line:\n"
+      "each column or key is a feature of int64, float or bytes. Empty cells, null and [] are no\n"
+      "feature. The first 1,000 rows decide the types, or --columns.\n"
+      "--from npz packs the rows of NumPy arrays, each array a feature; --from npy the rows of "
+      "files\n"
+      "with as many rows each, each file a feature. Rows of uint8 images become bytes.\n"
+      "Memory is the same as from tfrecord; all records are copied to the temporary file.\n"
       "--from chess-tsv packs lines of FEN<TAB>score: +36, -68, 0 are centipawns from White's "
       "view;\n"
       "#+5, #-3 mate in 5 by White, in 3 by Black; #+0, #-0 mate on the board. All positions are\n"
       "held in memory, 212 bytes each.",
       "penstock pack photos -o data --seed 1 --max-side 256\n"
       "penstock pack --from tfrecord old/*.tfrecord.gz -o data --compression zstd\n"
+      "penstock pack products.csv -o data --columns id:int64,price:float,name --seed 1\n"
+      "penstock pack images.npy labels.npy -o data --name train\n"
       "penstock pack --from chess-tsv positions.tsv -o data --compression zstd --seed 1");
   auto options = std::make_shared<PackOptions>();
   ShardOptions& shards = options->shards;
   command
-      .add_option("--from", options->from,
-                  "Kind of input; empty: folder of a folder, chess-tsv of files")
-      ->check(CLI::IsMember({"chess-tsv", "folder", "tfrecord"}));
+      .add_option(
+          "--from", options->from,
+          "Kind of input; empty: folder of a folder, of files by the ending of the first, which "
+          "may have .gz or .zst behind it, else chess-tsv")
+      ->check(CLI::IsMember({"chess-tsv", "csv", "folder", "jsonl", "npy", "npz", "tfrecord"}));
   command
       .add_option("inputs", options->inputs,
                   "Files to read; the folder of the class folders, or of shards; chess-tsv: - is "
@@ -100,9 +133,12 @@ void AddPackCommand(CLI::App& app, absl::Status& outcome) {
   command
       .add_option("--filter-missing", options->filter_missing,
                   "Leave out records that lack this feature, and count them; given several times, "
-                  "those that lack any (tfrecord)")
+                  "those that lack any (not folder, chess-tsv)")
       ->allow_extra_args(false)
       ->default_str("");
+  command.add_option("--columns", options->columns,
+                     "NAME:TYPE,... of the columns or keys to pack, TYPE int64, float or bytes, or "
+                     "without :TYPE by the first rows; empty: all (csv, jsonl)");
   CLI::Option* max_side =
       command
           .add_option("--max-side", options->shrink.max_side,

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/pack/pack_output.h"
+#include "cli/pack/shard_set.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
 #include "nlohmann/json.hpp"
@@ -22,17 +23,47 @@ namespace penstock {
 namespace {
 
 // A file whose size is not known adds nothing; to open it fails later.
-uint64_t BytesOfFiles(const std::vector<std::string>& files) {
+uint64_t BytesOfFiles(const std::vector<InputFiles>& inputs) {
   uint64_t total = 0;
-  for (const std::string& file : files) {
-    std::error_code error;
-    const uint64_t bytes = std::filesystem::file_size(file, error);
-    if (!error) total += bytes;
+  for (const InputFiles& files : inputs) {
+    for (const std::string& file : files) {
+      std::error_code error;
+      const uint64_t bytes = std::filesystem::file_size(file, error);
+      if (!error) total += bytes;
+    }
   }
   return total;
 }
 
-absl::StatusOr<std::unique_ptr<GatheredRecords>> Gather(const std::vector<std::string>& files,
+uint64_t NumFiles(const std::vector<InputFiles>& inputs) {
+  uint64_t files = 0;
+  for (const InputFiles& input : inputs) files += input.size();
+  return files;
+}
+
+// "train" of train/, train.csv.gz and train-00000-of-00004.tfrecord; an ending is that of the kind.
+std::string NameOf(const PackOptions& options) {
+  const std::string file = std::filesystem::path(NormalPath(options.inputs[0])).filename().string();
+  std::error_code ignored;  // A file that cannot be seen cannot be read either.
+  if (std::filesystem::is_directory(options.inputs[0], ignored)) return file;
+  const size_t end = file.find(absl::StrCat(".", options.from));
+  return SetName(end == file.npos ? std::filesystem::path(file).stem().string()
+                                  : file.substr(0, end));
+}
+
+// Inputs may be folders.
+absl::Status CheckApart(const PackOptions& options) {
+  const std::string output = NormalPath(options.shards.folder);
+  for (const std::string& input : options.inputs) {
+    const std::string place = NormalPath(input);
+    if (place != output && !PathBeneath(options.shards.folder, input).ok()) continue;
+    return UsageError(absl::StrCat("-o ", options.shards.folder, " has the input ", input,
+                                   ": its records would be there twice; write to another folder"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<GatheredRecords>> Gather(const std::vector<InputFiles>& inputs,
                                                         const OpenRecords& open,
                                                         const std::string& kind,
                                                         const PackOptions& options) {
@@ -40,12 +71,12 @@ absl::StatusOr<std::unique_ptr<GatheredRecords>> Gather(const std::vector<std::s
                                 .skip_invalid = options.shards.skip_invalid,
                                 .must_have = options.filter_missing,
                                 .kind = kind};
-  Progress progress({.label = "reading", .unit = "bytes", .total = BytesOfFiles(files)});
+  Progress progress({.label = "reading", .unit = "bytes", .total = BytesOfFiles(inputs)});
   PENSTOCK_ASSIGN_OR_RETURN(
       std::unique_ptr<GatheredRecords> gathered,
-      GatherRecords(files, open, gather, [&](uint64_t bytes) { progress.Add(bytes); }));
+      GatherRecords(inputs, open, gather, [&](uint64_t bytes) { progress.Add(bytes); }));
   progress.Finish(absl::StrCat(Counted(gathered->records.size(), "record", "records"), " in ",
-                               Counted(files.size(), "file", "files")));
+                               Counted(NumFiles(inputs), "file", "files")));
   return gathered;
 }
 
@@ -80,24 +111,19 @@ absl::Status NoRecord(const GatheredRecords& gathered) {
 
 }  // namespace
 
-absl::Status CheckApart(const std::vector<std::string>& inputs, const PackOptions& options) {
-  const std::string output = NormalPath(options.shards.folder);
-  for (const std::string& input : inputs) {
-    const std::string place = NormalPath(input);
-    if (place != output && !PathBeneath(options.shards.folder, input).ok()) continue;
-    return UsageError(absl::StrCat("-o ", options.shards.folder, " has the input ", input,
-                                   ": its records would be there twice; write to another folder"));
-  }
-  return absl::OkStatus();
+std::vector<InputFiles> EachAlone(const std::vector<std::string>& files) {
+  std::vector<InputFiles> inputs;
+  for (const std::string& file : files) inputs.push_back({file});
+  return inputs;
 }
 
-absl::Status PackGathered(const std::vector<std::string>& files, const OpenRecords& open,
-                          const std::string& kind, const std::string& default_name,
-                          PackOptions options) {
-  PENSTOCK_RETURN_IF_ERROR(PrepareOutput(default_name, options));
+absl::Status PackGathered(const std::vector<InputFiles>& inputs, const OpenRecords& open,
+                          const std::string& kind, PackOptions options) {
+  PENSTOCK_RETURN_IF_ERROR(CheckApart(options));
+  PENSTOCK_RETURN_IF_ERROR(PrepareOutput(NameOf(options), options));
   InterruptGuard interrupts;
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<GatheredRecords> gathered,
-                            Gather(files, open, kind, options));
+                            Gather(inputs, open, kind, options));
   TellLeftOut(*gathered, options);
   if (gathered->records.size() == 0) return NoRecord(*gathered);
   PENSTOCK_ASSIGN_OR_RETURN(const WrittenShards written,

@@ -11,14 +11,15 @@
 
 namespace penstock {
 
-// UsageError(): an input lies in the output folder, which would then have its records twice.
-absl::Status CheckApart(const std::vector<std::string>& inputs, const PackOptions& options);
+// Each file as an input of its own.
+std::vector<InputFiles> EachAlone(const std::vector<std::string>& files);
 
-// Gathers the records of the files and writes them as shards, both with a progress bar. `kind`
-// stands for all but the options above that decides the records. `default_name`: of the shards.
-absl::Status PackGathered(const std::vector<std::string>& files, const OpenRecords& open,
-                          const std::string& kind, const std::string& default_name,
-                          PackOptions options);
+// Gathers the records of the inputs and writes them as shards, both with a progress bar. `kind`
+// stands for all but PackOptions that decides the records. By default the shards have the name of
+// the first of options.inputs, without its ending and number. UsageError(): an input lies in the
+// output folder, which would then have its records twice.
+absl::Status PackGathered(const std::vector<InputFiles>& inputs, const OpenRecords& open,
+                          const std::string& kind, PackOptions options);
 
 }  // namespace penstock
 

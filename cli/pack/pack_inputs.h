@@ -16,6 +16,12 @@ absl::Status PackFolder(PackOptions options);
 // --from tfrecord: the records of other shards.
 absl::Status PackShards(PackOptions options);
 
+// --from csv and jsonl: tables.
+absl::Status PackTables(PackOptions options);
+
+// --from npy and npz: NumPy arrays.
+absl::Status PackArrays(PackOptions options);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_CLI_PACK_PACK_INPUTS_H_

@@ -11,10 +11,11 @@
 namespace penstock {
 
 struct PackOptions {
-  std::string from;  // Empty: "folder" if the one input is a folder, else "chess-tsv".
+  std::string from;  // Empty: by the inputs.
   std::vector<std::string> inputs;
   std::string compression = "none";
   std::vector<std::string> filter_missing;  // Features; records that lack one are left out.
+  std::string columns;                      // For --from csv and jsonl: see Columns::Parse().
   ShardOptions shards;
   ShrinkOptions shrink;  // For --from folder.
   std::string json;

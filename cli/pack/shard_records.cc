@@ -26,10 +26,7 @@ absl::StatusOr<bool> ShardRecords::PassOver(const absl::Status& why, InputRecord
   if (!passed.ok() && !absl::IsDataLoss(passed.status())) return passed.status();
   ended_ = !passed.ok() || !*passed;
   record = {};
-  record.invalid =
-      ended_ ? absl::Status(why.code(),
-                            absl::StrCat(why.message(), "; the file cannot be read from there on"))
-             : why;
+  record.invalid = ended_ ? ReadNoFurther(why) : why;
   return true;
 }
 

@@ -21,7 +21,6 @@ class ShardRecords : public InputRecords {
 
   absl::StatusOr<bool> Next(InputRecord& record) override;
   std::string Place() const override;
-  uint64_t bytes_read() const override { return reader_.bytes_read(); }
 
  private:
   absl::StatusOr<bool> PassOver(const absl::Status& why, InputRecord& record);

@@ -1,0 +1,137 @@
+#include "cli/pack/array_records.h"
+
+#include <algorithm>
+#include <span>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "base/io/zip_reader.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "cli/pack/number_rows.h"
+#include "records/format/unpacked_stream.h"
+
+namespace penstock {
+namespace {
+
+constexpr absl::string_view kNpy = ".npy";
+
+// "x" of /data/x.npy and of x.npy.gz.
+std::string FeatureOfFile(absl::string_view path) {
+  const absl::string_view file = path.substr(path.rfind('/') + 1);
+  const size_t end = file.rfind(kNpy);
+  return std::string(file.substr(0, end == 0 ? file.npos : end));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<InputRecords>> ArrayRecords::OpenNpy(
+    std::vector<std::unique_ptr<ByteSource>> sources) {
+  std::unique_ptr<ArrayRecords> records(new ArrayRecords(std::move(sources)));
+  for (const auto& source : records->sources_) {
+    PENSTOCK_RETURN_IF_ERROR(records->AddArray(FeatureOfFile(source->name()),
+                                               std::string(source->name()),
+                                               std::make_unique<UnpackedStream>(*source)));
+  }
+  return std::unique_ptr<InputRecords>(std::move(records));
+}
+
+absl::StatusOr<std::unique_ptr<InputRecords>> ArrayRecords::OpenNpz(
+    std::unique_ptr<ByteSource> source) {
+  std::vector<std::unique_ptr<ByteSource>> sources;
+  sources.push_back(std::move(source));
+  std::unique_ptr<ArrayRecords> records(new ArrayRecords(std::move(sources)));
+  const ByteSource& archive = *records->sources_[0];
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<ZipMember> members, ListZip(archive));
+  if (members.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(archive.name(), ": has no arrays"));
+  }
+  for (const ZipMember& member : members) {
+    const std::string place = absl::StrCat(archive.name(), ": member ", member.name);
+    if (!absl::EndsWith(member.name, kNpy)) {
+      return absl::InvalidArgumentError(absl::StrCat(place, ": is no array (*.npy)"));
+    }
+    PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> bytes, OpenZipMember(archive, member));
+    const absl::string_view feature = absl::StripSuffix(member.name, kNpy);
+    PENSTOCK_RETURN_IF_ERROR(records->AddArray(std::string(feature), place, std::move(bytes)));
+  }
+  return std::unique_ptr<InputRecords>(std::move(records));
+}
+
+absl::Status ArrayRecords::AddArray(std::string feature, std::string place,
+                                    std::unique_ptr<ByteStream> bytes) {
+  if (feature.empty()) return absl::InvalidArgumentError(absl::StrCat(place, ": has no name"));
+  PENSTOCK_ASSIGN_OR_RETURN(NpyReader reader, NpyReader::Open(std::move(bytes), place));
+  for (const Array& other : arrays_) {
+    if (other.feature == feature) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(place, ": would be the feature '", feature, "', as ", other.place, " is"));
+    }
+    if (other.reader.rows() != reader.rows()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(place, ": has ", Counted(reader.rows(), "row", "rows"), ", ", other.place,
+                       " has ", Grouped(other.reader.rows())));
+    }
+  }
+  arrays_.push_back({std::move(feature), std::move(place), std::move(reader)});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> ArrayRecords::Next(InputRecord& record) {
+  if (ended_) return false;
+  const bool last = row_ == arrays_[0].reader.rows();
+  ended_ = last;
+  const absl::Status status = last ? Finish() : MakeRecord();
+  if (last && status.ok()) return false;
+  record = {};
+  record.invalid = status;
+  if (absl::IsDataLoss(status)) {
+    ended_ = true;
+    record.invalid = ReadNoFurther(status);
+  } else if (!status.ok() && !IsOfFile(status)) {
+    return status;
+  }
+  if (status.ok()) record.payload = builder_.Serialize();
+  return true;
+}
+
+std::string ArrayRecords::Place() const {
+  return absl::StrCat(arrays_[0].place, ": row ", row_ - 1);
+}
+
+absl::Status ArrayRecords::MakeRecord() {
+  ++row_;
+  builder_.Clear();
+  absl::Status invalid;
+  for (Array& array : arrays_) {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::span<const uint8_t> row, array.reader.Next());
+    // The other arrays go on to their next row, too.
+    invalid.Update(Annotate(AddRow(array, row), absl::StrCat(array.place, ": row ", row_ - 1)));
+  }
+  return invalid;
+}
+
+absl::Status ArrayRecords::AddRow(const Array& array, std::span<const uint8_t> row) {
+  const NpyHeader& header = array.reader.header();
+  if (header.kind == NpyKind::kUint && header.item_bytes == 1 && header.shape.size() > 1) {
+    builder_.AddBytes(array.feature, row);
+    return absl::OkStatus();
+  }
+  if (header.kind == NpyKind::kFloat) {
+    PENSTOCK_RETURN_IF_ERROR(ReadFloats(row, header.item_bytes, floats_));
+    builder_.AddFloat(array.feature, floats_);
+    return absl::OkStatus();
+  }
+  PENSTOCK_RETURN_IF_ERROR(ReadInts(row, header, ints_));
+  builder_.AddInt64(array.feature, ints_);
+  return absl::OkStatus();
+}
+
+absl::Status ArrayRecords::Finish() {
+  for (Array& array : arrays_) PENSTOCK_RETURN_IF_ERROR(array.reader.Finish());
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

@@ -1,0 +1,59 @@
+// The rows of NumPy arrays as records.
+#ifndef PENSTOCK_CLI_PACK_ARRAY_RECORDS_H_
+#define PENSTOCK_CLI_PACK_ARRAY_RECORDS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/io/byte_source.h"
+#include "cli/pack/input_records.h"
+#include "records/decode/npy_reader.h"
+#include "records/format/example_writer.h"
+
+namespace penstock {
+
+// Row i of each array is a feature of record i: bool and integers as int64, floats as float, and a
+// row of uint8 with at least one axis as bytes. A record is invalid if int64 or float does not hold
+// a number.
+class ArrayRecords : public InputRecords {
+ public:
+  // Each file is an array. The feature has the name of the file, without folder and ending. Gzip
+  // and zstd are decompressed.
+  static absl::StatusOr<std::unique_ptr<InputRecords>> OpenNpy(
+      std::vector<std::unique_ptr<ByteSource>> sources);
+  // Each member of the archive is an array.
+  static absl::StatusOr<std::unique_ptr<InputRecords>> OpenNpz(std::unique_ptr<ByteSource> source);
+
+  absl::StatusOr<bool> Next(InputRecord& record) override;
+  std::string Place() const override;
+
+ private:
+  struct Array {
+    std::string feature;
+    std::string place;  // "FILE" or "FILE: member NAME".
+    NpyReader reader;
+  };
+
+  explicit ArrayRecords(std::vector<std::unique_ptr<ByteSource>> sources)
+      : sources_(std::move(sources)) {}
+  absl::Status AddArray(std::string feature, std::string place, std::unique_ptr<ByteStream> bytes);
+  absl::Status MakeRecord();
+  absl::Status AddRow(const Array& array, std::span<const uint8_t> row);
+  absl::Status Finish();
+
+  const std::vector<std::unique_ptr<ByteSource>> sources_;
+  std::vector<Array> arrays_;
+  uint64_t row_ = 0;  // The next one.
+  bool ended_ = false;
+  ExampleBuilder builder_;
+  std::vector<int64_t> ints_;
+  std::vector<float> floats_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_PACK_ARRAY_RECORDS_H_

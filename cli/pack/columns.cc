@@ -1,0 +1,104 @@
+#include "cli/pack/columns.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+
+namespace penstock {
+namespace {
+
+absl::StatusOr<FeatureType> ParseType(absl::string_view name) {
+  for (const FeatureType type : {FeatureType::kInt64, FeatureType::kFloat, FeatureType::kBytes}) {
+    if (name == FeatureTypeName(type)) return type;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("type '", name, "' is not int64, float or bytes"));
+}
+
+bool IsWholeNumber(absl::string_view text) {
+  if (!absl::ConsumePrefix(&text, "-")) absl::ConsumePrefix(&text, "+");
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+}  // namespace
+
+absl::StatusOr<Columns> Columns::Parse(absl::string_view text) {
+  Columns columns;
+  if (text.empty()) return columns;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    const size_t colon = part.rfind(':');
+    Column column{std::string(part.substr(0, colon))};
+    if (colon != part.npos) {
+      PENSTOCK_ASSIGN_OR_RETURN(column.type, ParseType(part.substr(colon + 1)));
+    }
+    if (column.name.empty()) return absl::InvalidArgumentError("a column without a name");
+    if (columns.Find(column.name) != nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("column '", column.name, "' is named twice"));
+    }
+    columns.columns_.push_back(std::move(column));
+  }
+  columns.chosen_ = true;
+  return columns;
+}
+
+const Column* Columns::Find(absl::string_view name) const {
+  const auto found = std::find_if(columns_.begin(), columns_.end(),
+                                  [&](const Column& column) { return column.name == name; });
+  return found == columns_.end() ? nullptr : &*found;
+}
+
+Column* Columns::FindOrAdd(absl::string_view name) {
+  if (const Column* column = Find(name))
+    return &columns_[static_cast<size_t>(column - columns_.data())];
+  return chosen_ ? nullptr : &columns_.emplace_back(Column{std::string(name)});
+}
+
+std::string Columns::Text() const {
+  return absl::StrJoin(columns_, ",", [](std::string* out, const Column& column) {
+    absl::StrAppend(out, column.name);
+    if (column.type != FeatureType::kNone) {
+      absl::StrAppend(out, ":", FeatureTypeName(column.type));
+    }
+  });
+}
+
+FeatureType CommonType(FeatureType a, FeatureType b) {
+  if (a == FeatureType::kNone || a == b) return b;
+  if (b == FeatureType::kNone) return a;
+  const bool text = a == FeatureType::kBytes || b == FeatureType::kBytes;
+  return text ? FeatureType::kBytes : FeatureType::kFloat;
+}
+
+FeatureType TypeOfCell(absl::string_view cell) {
+  if (cell.empty()) return FeatureType::kNone;
+  int64_t whole = 0;
+  if (ParseInt64(cell, whole)) return FeatureType::kInt64;
+  float number = 0;
+  const bool is_float = !IsWholeNumber(cell) && ParseFloat(cell, number);
+  return is_float ? FeatureType::kFloat : FeatureType::kBytes;
+}
+
+bool ParseInt64(absl::string_view text, int64_t& value) { return absl::SimpleAtoi(text, &value); }
+
+// Through double: numbers beyond it become infinite there, and the text says whether it means that.
+bool ParseFloat(absl::string_view text, float& value) {
+  double number = 0;
+  if (!absl::SimpleAtod(text, &number)) return false;
+  const bool says_infinity = text.find_first_of("iI") != text.npos;
+  if (std::isinf(number) && !says_infinity) return false;
+  return NarrowToFloat(number, value);
+}
+
+bool NarrowToFloat(double number, float& value) {
+  value = static_cast<float>(number);
+  return std::isinf(number) || !std::isinf(value);
+}
+
+}  // namespace penstock

@@ -1,0 +1,69 @@
+#include "cli/pack/csv_rows.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/byte_size.h"
+#include "base/status.h"
+
+namespace penstock {
+
+absl::StatusOr<bool> CsvRows::Next(std::vector<std::string>& cells) {
+  absl::string_view line;
+  do {
+    PENSTOCK_ASSIGN_OR_RETURN(const bool more, lines_.Next(line));
+    if (!more) return false;
+    line_ = lines_.number();
+  } while (line.empty() || line == "\r");
+  cells.assign(1, "");
+  state_ = State::kBegin;
+  row_bytes_ = 0;
+  PENSTOCK_RETURN_IF_ERROR(TakeLine(line, cells));
+  while (state_ == State::kQuoted) {
+    cells.back().push_back('\n');
+    PENSTOCK_ASSIGN_OR_RETURN(const bool more, lines_.Next(line));
+    if (!more) return absl::InvalidArgumentError("a quote is not closed up to the end of the file");
+    PENSTOCK_RETURN_IF_ERROR(TakeLine(line, cells));
+  }
+  return true;
+}
+
+absl::Status CsvRows::TakeLine(absl::string_view line, std::vector<std::string>& cells) {
+  row_bytes_ += line.size();
+  if (row_bytes_ > TextLines::kMaxLineBytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("a row has more than ",
+                                                     FormatByteSize(TextLines::kMaxLineBytes),
+                                                     "; is a quote not closed?"));
+  }
+  for (size_t at = 0; at < line.size(); ++at) {
+    const bool line_end = line[at] == '\r' && at + 1 == line.size();
+    if (line_end && state_ != State::kQuoted) break;
+    PENSTOCK_RETURN_IF_ERROR(TakeByte(line[at], cells));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CsvRows::TakeByte(char byte, std::vector<std::string>& cells) {
+  std::string& cell = cells.back();
+  if (byte == '"' && state_ == State::kBegin) {
+    state_ = State::kQuoted;
+  } else if (byte == '"' && state_ == State::kQuoted) {
+    state_ = State::kBehindQuote;
+  } else if (byte == '"' && state_ == State::kBehindQuote) {
+    cell.push_back('"');
+    state_ = State::kQuoted;
+  } else if (byte == ',' && state_ != State::kQuoted) {
+    cells.emplace_back();
+    state_ = State::kBegin;
+  } else if (byte == '"' || state_ == State::kBehindQuote) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cell ", cells.size(),
+                     byte == '"' ? ": a quote in a cell that has none around it"
+                                 : ": text behind the closing quote"));
+  } else {
+    cell.push_back(byte);
+    if (state_ == State::kBegin) state_ = State::kPlain;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

@@ -1,0 +1,45 @@
+// The rows of comma-separated values, RFC 4180.
+#ifndef PENSTOCK_CLI_PACK_CSV_ROWS_H_
+#define PENSTOCK_CLI_PACK_CSV_ROWS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/io/byte_stream.h"
+#include "cli/pack/text_lines.h"
+
+namespace penstock {
+
+// Lines end with CR LF or LF. A cell in quotes may hold commas, line breaks and doubled quotes.
+// Lines without anything are passed over. Bounded memory: a row, of at most 64 MiB. Not
+// thread-safe.
+class CsvRows {
+ public:
+  // `bytes` must outlive this.
+  explicit CsvRows(ByteStream& bytes) : lines_(bytes) {}
+
+  // Sets `cells` to those of the next row. False: the end. kInvalidArgument: the quotes of a row
+  // are wrong; the next line may be good. Other errors end the file.
+  absl::StatusOr<bool> Next(std::vector<std::string>& cells);
+
+  // The line on which the last row begins.
+  uint64_t line() const { return line_; }
+
+ private:
+  enum class State { kBegin, kPlain, kQuoted, kBehindQuote };
+
+  absl::Status TakeLine(absl::string_view line, std::vector<std::string>& cells);
+  absl::Status TakeByte(char byte, std::vector<std::string>& cells);
+
+  TextLines lines_;
+  uint64_t line_ = 0;
+  State state_ = State::kBegin;  // Of the cell that is being read.
+  size_t row_bytes_ = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_PACK_CSV_ROWS_H_

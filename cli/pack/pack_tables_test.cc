@@ -1,0 +1,222 @@
+// `penstock pack` from csv, jsonl, npy and npz as a user calls it.
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/bytes_of.h"
+#include "base/io/file_source.h"
+#include "cli/testing/command_fixture.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "records/decode/npz.h"
+#include "records/format/compression.h"
+#include "records/format/testing/for_each_feature.h"
+#include "records/format/tfrecord_reader.h"
+#include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class PackTablesTest : public CommandFixture {
+ protected:
+  PackTablesTest() : CommandFixture({AddPackCommand, AddIndexCommand}) {}
+
+  int Pack(const std::string& from, const std::vector<std::string>& inputs,
+           const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"pack", "--from", from};
+    words.insert(words.end(), inputs.begin(), inputs.end());
+    words.insert(words.end(), {"-o", out(), "--force"});
+    words.insert(words.end(), more.begin(), more.end());
+    return Run(words);
+  }
+  std::string out() const { return folder_.File("out"); }
+
+  // "NAME=VALUE VALUE NAME=..." of each record; numbers of float end with f.
+  std::vector<std::string> Records() const {
+    std::vector<std::string> paths, records;
+    for (const auto& entry : fs::directory_iterator(out())) paths.push_back(entry.path());
+    std::sort(paths.begin(), paths.end());
+    for (const std::string& path : paths) {
+      const auto source = FileSource::Open(path).value();
+      TfRecordReader reader(*source);
+      Record record;
+      while (reader.Next(record).value()) records.push_back(Text(record.payload));
+    }
+    return records;
+  }
+
+  TempFolder folder_;
+
+ private:
+  static std::string Text(std::span<const uint8_t> payload) {
+    std::string text;
+    EXPECT_OK(ForEachFeature(payload, [&text](const FeatureView& feature) {
+      absl::StrAppend(&text, feature.name, "=");
+      for (const int64_t value : feature.ints) absl::StrAppend(&text, value, " ");
+      for (const float value : feature.floats) absl::StrAppend(&text, value, "f ");
+      for (const auto value : feature.bytes) {
+        absl::StrAppend(&text, std::string(value.begin(), value.end()), " ");
+      }
+    }));
+    return text;
+  }
+};
+
+TEST_F(PackTablesTest, CsvBecomesTypedFeatures) {
+  const std::string csv = folder_.Write("products.csv",
+                                        "id,price,name,rating\r\n"
+                                        "1,10,\"chair, red\",4.5\r\n"
+                                        "2,9.5,table,\r\n");
+  ASSERT_EQ(Pack("csv", {csv}), 0) << error_;
+  EXPECT_THAT(Records(), ElementsAre("id=1 price=10f name=chair, red rating=4.5f ",
+                                     "id=2 price=9.5f name=table "));
+  EXPECT_THAT(error_, AllOf(HasSubstr("--columns id:int64,price:float,name:bytes,rating:float\n"),
+                            HasSubstr("2 records in 1 file")));
+  EXPECT_TRUE(fs::exists(out() + "/products-00000-of-00001.tfrecord"));
+  ASSERT_EQ(Run({"index", out()}), 0) << error_;
+}
+
+TEST_F(PackTablesTest, ColumnsOfCsvAreChosenAndTyped) {
+  const std::string csv = folder_.Write("a.csv", ",zip,x\n0,01234,1\n1,04321,2\n");
+  EXPECT_EQ(Pack("csv", {csv}), 1);
+  EXPECT_THAT(error_, HasSubstr("a.csv:1: column 1 has no name"));
+  ASSERT_EQ(Pack("csv", {csv}, {"--columns", "x:float,zip:bytes"}), 0) << error_;
+  EXPECT_THAT(Records(), ElementsAre("zip=01234 x=1f ", "zip=04321 x=2f "));
+  EXPECT_EQ(Pack("csv", {csv}, {"--columns", "y"}), 1);
+  EXPECT_THAT(error_, HasSubstr("there is no column 'y', which --columns names"));
+}
+
+TEST_F(PackTablesTest, ACellThatDoesNotFitIsNamed) {
+  std::string text = "id,x\n";
+  for (int i = 0; i < 1000; ++i) absl::StrAppend(&text, i, ",", i, "\n");
+  const std::string csv = folder_.Write("a.csv", text + "1000,half\n1001\n1002,2\n");
+  EXPECT_EQ(Pack("csv", {csv}), 1);
+  EXPECT_THAT(error_, HasSubstr("a.csv:1002: column 'x': 'half' is no int64"));
+  ASSERT_EQ(Pack("csv", {csv}, {"--skip-invalid"}), 0) << error_;
+  EXPECT_EQ(Records().size(), 1001u);
+  EXPECT_THAT(error_, AllOf(HasSubstr("a.csv:1003: has 1 cell, the first line has 2"),
+                            HasSubstr("skipped 2 invalid records\n")));
+}
+
+TEST_F(PackTablesTest, TheFirstFileDecidesTheColumns) {
+  const std::string a = folder_.Write("a.csv", "id,x\n1,1.5\n");
+  const std::string b = folder_.Write("b.csv", "x,id\n2,7\n");
+  ASSERT_EQ(Pack("csv", {a, b}), 0) << error_;
+  EXPECT_THAT(Records(), ElementsAre("id=1 x=1.5f ", "x=2f id=7 "));
+  EXPECT_EQ(Pack("csv", {a, folder_.Write("c.csv", "id\n1\n")}), 1);
+  EXPECT_THAT(error_, AllOf(HasSubstr("c.csv:1: there is no column 'x'"), HasSubstr("a.csv has")));
+  EXPECT_EQ(Pack("csv", {a, folder_.Write("d.csv", "id,x,y\n1,2,3\n")}), 1);
+  EXPECT_THAT(error_, AllOf(HasSubstr("d.csv:1: column 3 is 'y'"), HasSubstr("a.csv lacks")));
+  EXPECT_EQ(Pack("csv", {folder_.Write("e.csv", "id,id\n1,2\n")}), 1);
+  EXPECT_THAT(error_, HasSubstr("column 2 is the second 'id'"));
+  EXPECT_EQ(Pack("csv", {folder_.Write("f.csv", "")}), 1);
+  EXPECT_THAT(error_, HasSubstr("f.csv: is empty"));
+}
+
+TEST_F(PackTablesTest, CompressedTablesAreReadToo) {
+  std::string text = "id\n";
+  for (int i = 0; i < 100; ++i) absl::StrAppend(&text, i, "\n");
+  std::vector<uint8_t> packed;
+  ASSERT_OK(CompressMember(Compression::kGzip, BytesOf(text), packed));
+  const std::string whole(packed.begin(), packed.end());
+  ASSERT_EQ(Pack("csv", {folder_.Write("a.csv.gz", whole)}), 0) << error_;
+  EXPECT_EQ(Records().size(), 100u);
+  EXPECT_TRUE(fs::exists(out() + "/a-00000-of-00001.tfrecord"));
+  EXPECT_EQ(Pack("csv", {folder_.Write("b.csv.gz", whole.substr(0, whole.size() - 3))}), 1);
+  EXPECT_THAT(error_, HasSubstr("b.csv.gz: gzip: cut after compressed byte"));
+}
+
+TEST_F(PackTablesTest, JsonLinesBecomeTypedFeatures) {
+  const std::string json =
+      folder_.Write("a.jsonl",
+                    "{\"id\": 1, \"x\": 2, \"words\": [3, 4]}\n"
+                    "\n"
+                    "{\"id\": 2, \"x\": 0.5, \"words\": null, \"ok\": true}\n");
+  ASSERT_EQ(Pack("jsonl", {json}), 0) << error_;
+  EXPECT_THAT(Records(), ElementsAre("id=1 x=2f words=3 4 ", "id=2 x=0.5f ok=1 "));
+  EXPECT_THAT(error_, HasSubstr("--columns id:int64,x:float,words:int64,ok:int64\n"));
+}
+
+TEST_F(PackTablesTest, AWrongLineOfJsonIsNamed) {
+  const std::string json = folder_.Write("a.jsonl", "{\"id\": 1}\nnonsense\n{\"id\": \"x\"}\n");
+  EXPECT_EQ(Pack("jsonl", {json}), 1);
+  EXPECT_THAT(error_, HasSubstr("a.jsonl:2: is no JSON"));
+  ASSERT_EQ(Pack("jsonl", {json}, {"--skip-invalid", "--json"}), 0) << error_;
+  EXPECT_EQ(Json()["records"], 1);
+  EXPECT_THAT(Json()["skipped_records"][1].get<std::string>(),
+              HasSubstr("a.jsonl:3: key 'id': \"x\" is no int64"));
+}
+
+class PackArraysTest : public PackTablesTest {
+ protected:
+  static constexpr uint32_t kImage[] = {2, 3};
+
+  // Images "abcdef" and "ghijkl", scores 0.5 and -2.
+  std::string WriteNpz(const std::string& name) const {
+    NpzWriter npz = NpzWriter::Create(folder_.File(name),
+                                      {{"image", Dtype::kU8, {2, 3}}, {"score", Dtype::kF64, {}}})
+                        .value();
+    const double scores[] = {0.5, -2};
+    EXPECT_OK(npz.Append(0, BytesOf("abcdefghijkl")));
+    EXPECT_OK(npz.Append(1, BytesOf(scores, sizeof(scores))));
+    EXPECT_OK(npz.Finish());
+    return folder_.File(name);
+  }
+  std::string WriteNpy(const std::string& name, const std::vector<int64_t>& values) const {
+    NpyWriter npy = NpyWriter::Create(folder_.File(name), Dtype::kI64, {}).value();
+    EXPECT_OK(npy.Append(BytesOf(values.data(), 8 * values.size())));
+    EXPECT_OK(npy.Finish());
+    return folder_.File(name);
+  }
+};
+
+TEST_F(PackArraysTest, EachArrayOfAnArchiveIsAFeature) {
+  const std::string a = WriteNpz("a.npz"), b = WriteNpz("b.npz");
+  ASSERT_EQ(Pack("npz", {a, b}), 0) << error_;
+  EXPECT_THAT(Records(), ElementsAre("image=abcdef score=0.5f ", "image=ghijkl score=-2f ",
+                                     "image=abcdef score=0.5f ", "image=ghijkl score=-2f "));
+}
+
+TEST_F(PackArraysTest, EachFileIsAFeature) {
+  const std::string x = WriteNpy("x.npy", {1, 2, 3}), y = WriteNpy("y.npy", {-1, -2, -3});
+  ASSERT_EQ(Pack("npy", {x, y}), 0) << error_;
+  EXPECT_THAT(Records(), ElementsAre("x=1 y=-1 ", "x=2 y=-2 ", "x=3 y=-3 "));
+  EXPECT_THAT(error_, HasSubstr("3 records in 2 files"));
+  EXPECT_EQ(Pack("npy", {x, WriteNpy("z.npy", {1})}), 1);
+  EXPECT_THAT(error_, AllOf(HasSubstr("z.npy: has 1 row"), HasSubstr("x.npy has 3")));
+  fs::create_directories(folder_.File("other"));
+  EXPECT_EQ(Pack("npy", {x, WriteNpy("other/x.npy", {1, 2, 3})}), 1);
+  EXPECT_THAT(error_, HasSubstr("would be the feature 'x'"));
+}
+
+TEST_F(PackArraysTest, ADamagedArchiveIsNamed) {
+  std::string bytes = folder_.Read(fs::path(WriteNpz("a.npz")).filename());
+  const size_t image = bytes.find("abcdef");
+  ASSERT_NE(image, bytes.npos);
+  bytes[image] = 'A';
+  const std::string damaged = folder_.Write("a.npz", bytes);
+  EXPECT_EQ(Pack("npz", {damaged}), 1);
+  EXPECT_THAT(error_, HasSubstr("a.npz: member image.npy: CRC-32 computed"));
+  EXPECT_EQ(Pack("npz", {folder_.Write("b.npz", "no archive at all, but a text")}), 1);
+  EXPECT_THAT(error_, HasSubstr("b.npz: zip archive: has no end record"));
+}
+
+TEST_F(PackArraysTest, ExitsWithTwoOnWrongFlags) {
+  const std::string x = WriteNpy("x.npy", {1, 2, 3});
+  EXPECT_EQ(Pack("npy", {x}, {"--columns", "x"}), 2);
+  EXPECT_THAT(error_, HasSubstr("--columns is for --from csv and jsonl"));
+  EXPECT_EQ(Pack("csv", {x}, {"--columns", "x:int32"}), 2);
+  EXPECT_THAT(error_, HasSubstr("'int32' is not int64, float or bytes"));
+}
+
+}  // namespace
+}  // namespace penstock
