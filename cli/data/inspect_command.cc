@@ -205,8 +205,7 @@ void PrintText(const Report& report) {
   const ScoreHistogram& scores = report.facts.scores();
   if (scores.total() == 0) return;
   PrintEscaped(stdout, "\nscores of %s of %s records\n%s", Grouped(scores.total()),
-               Grouped(report.records),
-               Multiline(scores.ToText()));
+               Grouped(report.records), Multiline(scores.ToText()));
 }
 
 nlohmann::json ToJson(const FeatureInfo& feature) {

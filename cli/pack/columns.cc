@@ -90,7 +90,8 @@ bool ParseInt64(absl::string_view text, int64_t& value) { return absl::SimpleAto
 // Through double: numbers beyond it become infinite there, and the text says whether it means that.
 bool ParseFloat(absl::string_view text, float& value) {
   double number = 0;
-  if (!absl::SimpleAtod(text, &number)) return false;
+  const bool hexadecimal = text.find_first_of("xX") != text.npos;  // No table means that.
+  if (hexadecimal || !absl::SimpleAtod(text, &number)) return false;
   const bool says_infinity = text.find_first_of("iI") != text.npos;
   if (std::isinf(number) && !says_infinity) return false;
   return NarrowToFloat(number, value);

@@ -129,9 +129,9 @@ absl::Status PackGathered(const std::vector<InputFiles>& inputs, const OpenRecor
   PENSTOCK_ASSIGN_OR_RETURN(const WrittenShards written,
                             WriteWithProgress(gathered->records, options, "records"));
   return WriteSummary(written, options,
-               {{"lacking", gathered->num_lacking},
-                {"skipped", gathered->num_skipped},
-                {"skipped_records", gathered->skipped}});
+                      {{"lacking", gathered->num_lacking},
+                       {"skipped", gathered->num_skipped},
+                       {"skipped_records", gathered->skipped}});
 }
 
 }  // namespace penstock

@@ -150,7 +150,7 @@ TEST_F(PackTablesTest, AWrongLineOfJsonIsNamed) {
   const std::string json = folder_.Write("a.jsonl", "{\"id\": 1}\nnonsense\n{\"id\": \"x\"}\n");
   EXPECT_EQ(Pack("jsonl", {json}), 1);
   EXPECT_THAT(error_, HasSubstr("a.jsonl:2: is no JSON"));
-  ASSERT_EQ(Pack("jsonl", {json}, {"--skip-invalid", "--json"}), 0) << error_;
+  ASSERT_EQ(Pack("jsonl", {json}, {"--skip-invalid", "--json", "-"}), 0) << error_;
   EXPECT_EQ(Json()["records"], 1);
   EXPECT_THAT(Json()["skipped_records"][1].get<std::string>(),
               HasSubstr("a.jsonl:3: key 'id': \"x\" is no int64"));

@@ -81,6 +81,7 @@ class SpecMaker {
       records += feature.records;
     }
     if (names.size() < 2 || records != summary.records) return "";
+    std::sort(names.begin(), names.end());
     return absl::StrJoin(names, "|");
   }
 

@@ -36,8 +36,8 @@ TEST(LoadSpecTest, ReadsAFile) {
 
 TEST(LoadSpecTest, NamesTheValuesOfAnEnumeration) {
   const auto parse = [](const char* field) {
-    return ParseSpec(
-        absl::StrCat("tensor { name: 'x' number { feature: 'd' ", field, " } }"), "here");
+    return ParseSpec(absl::StrCat("tensor { name: 'x' number { feature: 'd' ", field, " } }"),
+                     "here");
   };
   EXPECT_THAT(parse("as: I9"), StatusIs(absl::StatusCode::kInvalidArgument,
                                         AllOf(HasSubstr("here:1:"), HasSubstr("; it is one of "),

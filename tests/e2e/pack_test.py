@@ -39,7 +39,7 @@ class PackTest(ProcessTestCase):
         """The arrays of the one shard, by the names of the features."""
         (shard,) = self.out.glob("*.tfrecord")
         arrays = self.folder / "arrays"
-        self.check_run("penstock", "decode", shard, "-o", arrays)
+        self.check_run("penstock", "decode", shard, "--force", "-o", arrays)
         return {path.stem: read_npy(path) for path in arrays.iterdir()}
 
     def check_numbers(self, arrays):
@@ -110,10 +110,10 @@ class PackTest(ProcessTestCase):
         self.assertEqual(refused.returncode, 1)
         self.assertIn(f"penstock pack --from tfrecord '{large}' -o OUT", refused.stderr)
         self.pack("tfrecord", large, "--compression", "gzip", "--seed", 1)
-        indexed = json.loads(self.check_run("penstock", "index", self.out, "--json").stdout)
+        indexed = json.loads(self.check_run("penstock", "index", self.out, "--json", "-").stdout)
         self.assertEqual(indexed["records"], ROWS)
         told = self.check_run("penstock", "stream", self.out, "--servers", "local:",
-                              "--global-batch-size", 50, "--json").stdout
+                              "--global-batch-size", 50, "--json", "-").stdout
         self.assertEqual(json.loads(told)["rows"], ROWS)
 
     def test_a_stopped_run_leaves_nothing_but_finished_shards(self):

@@ -299,9 +299,8 @@ TEST_F(TrainLoopTest, TracesTheStepsAskedFor) {
   backend->set_tracer(&tracer);
   ASSERT_OK(Train(*backend, {.recorder = &recorder}));
   const std::string json = tracer.ToJson("test");
-  for (const char* name :
-       {"step 3", "step 4", "input", "compute", "forward and backward", "attention",
-        "linear backward by weight", "merge", "update"}) {
+  for (const char* name : {"step 3", "step 4", "input", "compute", "forward and backward",
+                           "attention", "linear backward by weight", "merge", "update"}) {
     EXPECT_THAT(json, HasSubstr(absl::StrCat("\"", name, "\""))) << name;
   }
   EXPECT_THAT(json, testing::Not(HasSubstr("step 5")));
