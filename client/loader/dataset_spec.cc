@@ -82,7 +82,8 @@ absl::Status CheckFeatures(const v1::DecodeSpec& spec, const FeatureSummary& fea
   PENSTOCK_RETURN_IF_ERROR(CheckFormat(spec, format));
   if (features.features.empty()) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(spec, WireDtype::kF32));
-  for (const FeatureUse& use : program.features()) {
+  for (FeatureUse use : program.features()) {
+    if (use.name.empty() && format == RecordFormat::kRaw) use.name = std::string(kRawFeature);
     const std::string why = Contradiction(use, features);
     if (why.empty()) continue;
     return absl::InvalidArgumentError(absl::StrCat(
