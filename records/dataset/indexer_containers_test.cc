@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes_of.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/container/testing/tar_builder.h"
@@ -129,6 +130,16 @@ TEST_F(IndexerContainersTest, TarsAreRecognised) {
   std::vector<std::string> names;
   for (const FeatureInfo& feature : manifest.features().features) names.push_back(feature.name);
   EXPECT_THAT(names, ElementsAre("__key__", "cls", "jpg"));
+}
+
+TEST_F(IndexerContainersTest, ACompressedTarIsNamed) {
+  TarBuilder tar;
+  tar.File("0.jpg", SmallImage()).File("0.cls", "3").End();
+  std::vector<uint8_t> bytes;
+  ASSERT_OK(CompressMember(Compression::kGzip, BytesOf(tar.bytes()), bytes));
+  const std::string file = folder_.Write("a.tar.gz", std::string(bytes.begin(), bytes.end()));
+  EXPECT_THAT(BuildIndex({file}, options_),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("is a compressed tar")));
 }
 
 TEST_F(IndexerContainersTest, ASampleWhosePartsAreApartIsAnError) {

@@ -8,6 +8,7 @@
 #include "base/byte_size.h"
 #include "base/crc32c.h"
 #include "base/status.h"
+#include "records/container/tar_header.h"
 #include "records/dataset/forward_window.h"
 #include "records/dataset/scan_state.h"
 #include "records/format/tfrecord.h"
@@ -166,6 +167,10 @@ class CompressedScan {
   }
 
   absl::Status DiagnoseRecord() const {
+    if (state_.number == 0 && parsed_ == 0 && raw_.size() >= kTarBlock &&
+        ParseTarHeader(std::span(raw_).first(kTarBlock)).ok()) {
+      return absl::DataLossError("is a compressed tar: decompress the file and index that");
+    }
     return Annotate(ParseFrame(raw_, parsed_, Verify::kPayload).status(), "after decompression");
   }
 
