@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 std::string Little(uint64_t value, int size) {
   std::string bytes;
-  for (int i = 0; i < size; ++i) bytes.push_back(static_cast<char>(value >> (8 * i)));
+  for (int i = 0; i < size; ++i, value >>= 8) bytes.push_back(static_cast<char>(value));
   return bytes;
 }
 

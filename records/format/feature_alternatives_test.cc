@@ -52,14 +52,16 @@ class FeatureAlternativesTest : public ::testing::Test {
     plain_ = PlainFinder(finder_->specs(), slots);
   }
 
-  // What a finder that has seen other records, a fresh one and a plain one agree on.
-  absl::Status Find(const std::string& payload) {
+  // What a finder that has seen other records, a fresh one and a plain one agree on. found_ points
+  // into the payload, which is kept until the next call.
+  absl::Status Find(std::string payload) {
+    payload_ = std::move(payload);
     FeatureFinder fresh = *FeatureFinder::Create(finder_->specs());
     FoundFeatures by_fresh = fresh.MakeFound(), by_plain = fresh.MakeFound();
-    const absl::Status status = finder_->Find(BytesOf(payload), found_);
-    EXPECT_EQ(fresh.Find(BytesOf(payload), by_fresh), status);
+    const absl::Status status = finder_->Find(BytesOf(payload_), found_);
+    EXPECT_EQ(fresh.Find(BytesOf(payload_), by_fresh), status);
     EXPECT_TRUE(!status.ok() || SameFeatures(found_, by_fresh));
-    was_plain_ = plain_.Find(BytesOf(payload), by_plain);
+    was_plain_ = plain_.Find(BytesOf(payload_), by_plain);
     EXPECT_TRUE(!was_plain_ || (status.ok() && SameFeatures(by_plain, found_)));
     return status;
   }
@@ -71,6 +73,7 @@ class FeatureAlternativesTest : public ::testing::Test {
   std::optional<FeatureFinder> finder_;
   PlainFinder plain_;
   FoundFeatures found_;
+  std::string payload_;
   bool was_plain_ = false;
 };
 

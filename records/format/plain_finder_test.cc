@@ -111,8 +111,9 @@ TEST_F(PlainFinderTest, FindsNumbersOfAnySizeAndAtTheEndOfTheRecord) {
   const std::string rest = Entry("pair", Packed({1, 2})) + Entry("x", Float(2)) +
                            Entry("text", BytesKind("t")) + Entry("tokens", Packed({}));
   for (int bit = 0; bit < 64; ++bit) {
-    const auto value = static_cast<int64_t>(uint64_t{1} << bit);
-    for (const int64_t number : {value, value - 1, -value}) {
+    const uint64_t value = uint64_t{1} << bit;
+    for (const uint64_t bits : {value, value - 1, 0 - value}) {
+      const auto number = static_cast<int64_t>(bits);
       ASSERT_TRUE(Agrees(Example(Entry("id", Packed({number})) + rest)));
       ASSERT_TRUE(Agrees(Example(rest + Entry("id", Packed({number})))));
     }
