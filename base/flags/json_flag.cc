@@ -9,18 +9,9 @@
 #include "base/status.h"
 
 namespace penstock {
-
-CLI::Option* AddJsonFlag(CLI::App& app, std::string& file, const std::string& what) {
-  return app
-      .add_option("--json", file,
-                  what + " as JSON to FILE; - is standard output, in place of the text")
-      ->type_name("FILE")
-      ->default_str("");
-}
-
 namespace {
 
-// What is there may be a dataset whose name was forgotten behind --json.
+// A user who forgets the file behind --json names a dataset there, which must not be replaced.
 absl::Status CheckReplaceable(const std::string& file) {
   std::ifstream there(file);
   char first = 0;
@@ -30,6 +21,14 @@ absl::Status CheckReplaceable(const std::string& file) {
 }
 
 }  // namespace
+
+CLI::Option* AddJsonFlag(CLI::App& app, std::string& file, const std::string& what) {
+  return app
+      .add_option("--json", file,
+                  what + " as JSON to FILE; - is standard output, in place of the text")
+      ->type_name("FILE")
+      ->default_str("");
+}
 
 absl::Status WriteJson(const std::string& file, absl::string_view json) {
   if (file.empty()) return absl::OkStatus();

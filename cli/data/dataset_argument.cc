@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
+#include "client/flags/source_flags.h"
 #include "client/loader/dataset_spec.h"
 #include "client/loader/served_manifest.h"
 
@@ -44,6 +45,11 @@ class IndexBar {
 };
 
 }  // namespace
+
+absl::Status CheckDatasetArgument(const std::string& name) {
+  const absl::Status given = CheckManifestFlag(name);
+  return given.ok() ? given : UsageError(given.message());
+}
 
 absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path, IndexOptions options) {
   IndexBar bar(options);

@@ -13,6 +13,9 @@
 
 namespace penstock {
 
+// UsageError() if no dataset was given.
+absl::Status CheckDatasetArgument(const std::string& name);
+
 // OpenDataset() with a progress bar; tells on stderr where a manifest was saved. A signal ends it.
 // REQUIRES: no other InterruptGuard lives.
 absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path,

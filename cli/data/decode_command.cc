@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +10,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/byte_size.h"
 #include "base/io/file_source.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
@@ -23,11 +21,9 @@
 #include "cli/terminal/close_on_interrupt.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
-#include "client/flags/source_flags.h"
 #include "client/loader/loader_plan.h"
 #include "records/container/shard_reader.h"
 #include "records/dataset/feature_survey.h"
-#include "records/decode/spec.h"
 
 namespace penstock {
 namespace {
@@ -143,9 +139,7 @@ absl::Status WriteRows(Loader& loader, uint64_t rows, ArrayFiles& arrays, Progre
 }
 
 absl::Status Decode(const DecodeFlags& flags) {
-  if (absl::Status given = CheckManifestFlag(flags.input); !given.ok()) {
-    return UsageError(given.message());
-  }
+  PENSTOCK_RETURN_IF_ERROR(CheckDatasetArgument(flags.input));
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, MakeLoaderOptions(flags));
   PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(options.spec, options.dtype));
   const uint64_t all = options.manifest->num_records(options.plan.split);

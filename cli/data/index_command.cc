@@ -55,7 +55,7 @@ struct IndexFlags {
   IndexOptions index;
 };
 
-// Without a --glob, these are fixed-size records in folders.
+// The files of a folder that are fixed-size records, unless --glob names others.
 constexpr absl::string_view kFixedGlob = "*.bin";
 
 absl::Status SetFormat(IndexFlags& flags) {

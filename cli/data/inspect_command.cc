@@ -31,7 +31,6 @@
 #include "cli/sheet/make_sheet.h"
 #include "cli/sheet/sheet_file.h"
 #include "cli/terminal/interrupt.h"
-#include "client/flags/source_flags.h"
 #include "client/loader/dataset_spec.h"
 #include "client/loader/sample_names.h"
 #include "client/loader/unread_features.h"
@@ -312,9 +311,7 @@ absl::Status Read(const InspectFlags& flags, Report& report) {
 }
 
 absl::Status CheckFlags(const InspectFlags& flags) {
-  if (absl::Status given = CheckManifestFlag(flags.input); !given.ok()) {
-    return UsageError(given.message());
-  }
+  PENSTOCK_RETURN_IF_ERROR(CheckDatasetArgument(flags.input));
   if (flags.make_spec &&
       (!flags.json.empty() || !flags.spec.empty() || !flags.contact_sheet.empty())) {
     return UsageError(

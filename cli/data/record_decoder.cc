@@ -64,11 +64,10 @@ std::optional<DecodeFailure> RecordDecoder::DecodePending() {
   }
   std::vector<int64_t> ordinals(count);
   std::iota(ordinals.begin(), ordinals.end(), static_cast<int64_t>(decoded_));
-  const DecodeOutcome outcome = program_.DecodeRows(
-      columns, count, outputs, {.images = {images_.get(), augmentation_key_, ordinals}});
-  counters_ += outcome.counters;
   decoded_ += count;
-  return outcome.failure;
+  return program_
+      .DecodeRows(columns, count, outputs, {.images = {images_.get(), augmentation_key_, ordinals}})
+      .failure;
 }
 
 }  // namespace penstock

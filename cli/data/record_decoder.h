@@ -38,7 +38,6 @@ class RecordDecoder {
 
   std::span<const std::vector<uint8_t>> blocks() const { return blocks_; }
   const Program& program() const { return program_; }
-  const DecodeCounters& counters() const { return counters_; }
 
  private:
   RecordDecoder(const Program& program, uint64_t augmentation_key, ChunkLayout layout,
@@ -56,7 +55,6 @@ class RecordDecoder {
   size_t pending_ = 0;
   uint64_t decoded_ = 0;
   std::vector<std::vector<uint8_t>> blocks_;
-  DecodeCounters counters_;
 };
 
 }  // namespace penstock

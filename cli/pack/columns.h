@@ -29,7 +29,7 @@ class Columns {
   bool chosen() const { return chosen_; }
   const std::vector<Column>& all() const { return columns_; }
 
-  // Null: there is no such column.
+  // Returns null if there is no such column.
   const Column* Find(absl::string_view name) const;
   // The column of this name, which is added unless columns are chosen; null: it is not wanted.
   Column* FindOrAdd(absl::string_view name);

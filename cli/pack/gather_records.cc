@@ -120,7 +120,7 @@ class Gathering {
   std::optional<RecordSpool> spool_;
   uint32_t spool_file_ = 0;
 
-  // Of the file that is being read; of several the last one.
+  // The file that is being read, or the last of several that are read together.
   std::string path_;
   FileIdentity identity_;
   std::optional<uint32_t> file_;  // Its number, if it has records in place.

@@ -37,7 +37,7 @@ class JsonFeatures {
   Columns& columns_;
   ExampleBuilder builder_;
 
-  // Of the feature that is being read.
+  // The values of the feature that is being read.
   std::vector<int64_t> ints_;
   std::vector<float> floats_;
   std::vector<absl::string_view> texts_;
@@ -51,7 +51,8 @@ class JsonSurvey {
 
   // Adds the keys of a line to the columns. A line that JsonFeatures refuses adds nothing.
   void Add(absl::string_view line);
-  // Sets the types of columns that have none. Of text and numbers the first decides.
+  // Sets the types of columns that have none. A column of text and numbers has the type of its
+  // first value.
   void Finish();
 
  private:

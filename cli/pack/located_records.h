@@ -19,7 +19,7 @@ namespace penstock {
 // are verified again. Thread-safe once all is added.
 class LocatedRecords : public RecordSource {
  public:
-  // Of the longest record that an index accepts (ScanOptions::max_raw_chunk_bytes).
+  // The payload of the longest record that an index accepts (ScanOptions::max_raw_chunk_bytes).
   static constexpr uint64_t kMaxPayloadBytes = (uint64_t{64} << 20) - kFrameOverhead;
   // An order of records has 32 bits for each.
   static constexpr uint64_t kMaxRecords = ~uint32_t{0};

@@ -56,7 +56,7 @@ class PackFolderTest : public CommandFixture {
       Write(absl::StrCat("cat/sub/", i, ".jpg"), SmallJpeg(40, 30 + i));
     }
   }
-  // Of all shards, in their order.
+  // The records of all shards, in the order of the shards' names.
   std::vector<PackedImage> Records() const {
     std::vector<std::string> shards;
     for (const auto& entry : fs::directory_iterator(out())) {

@@ -64,7 +64,7 @@ class PackShardsTest : public CommandFixture {
     }
     return shards;
   }
-  // Of all shards, in their order.
+  // The records of all shards, in the order of the shards' names.
   std::vector<std::string> Records() const {
     std::vector<std::string> records;
     for (const auto& [file, content] : Shards()) {

@@ -25,7 +25,7 @@ class TextLines {
   // kResourceExhausted: it has more than kMaxLineBytes; nothing may follow.
   absl::StatusOr<bool> Next(absl::string_view& line);
 
-  // Of the last line; the first is 1.
+  // The number of the last line; the first is 1.
   uint64_t number() const { return number_; }
 
  private:

@@ -100,11 +100,6 @@ absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags) {
   return options;
 }
 
-absl::Status CheckDataset(const LoaderFlags& flags) {
-  const absl::Status given = CheckManifestFlag(flags.manifest);
-  return given.ok() ? given : UsageError(given.message());
-}
-
 absl::Status UsageErrorOf(const absl::Status& failed) {
   if (failed.GetPayload(kCursorPayload).has_value()) {
     return UsageError(absl::StrCat("--cursor: ", failed.message()));

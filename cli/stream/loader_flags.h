@@ -41,11 +41,8 @@ void AddStepsFlag(CLI::App& command, LoaderFlags& flags);
 // operator should know besides.
 absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags);
 
-// UsageError() if no dataset was given.
-absl::Status CheckDataset(const LoaderFlags& flags);
-
-// Of what a loader, or its plan, failed with: UsageError() where that is for the flags, naming
-// --cursor if it is for that; the rest as it is.
+// Turns the error of a loader or its plan into a UsageError() where a flag is wrong, and names
+// --cursor if it is that one. Other errors stay as they are.
 absl::Status UsageErrorOf(const absl::Status& failed);
 
 // About how many rows this rank will read, for a bar; `steps_left` is Loader's. 0: without end.

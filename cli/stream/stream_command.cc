@@ -274,7 +274,7 @@ absl::Status StreamRecords(const StreamFlags& flags) {
     return UsageError(valid.message());
   }
   options.report = [](absl::string_view line) { PrintEscaped(stderr, "penstock: %s\n", line); };
-  PENSTOCK_RETURN_IF_ERROR(CheckDataset(flags.loader));
+  PENSTOCK_RETURN_IF_ERROR(CheckDatasetArgument(flags.loader.manifest));
   PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
   PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options, flags.loader.dtype));
   options.record_ids = !flags.ids.empty() || flags.digest_by_record;

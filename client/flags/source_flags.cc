@@ -35,26 +35,6 @@ void FillPlan(const SourceFlags& flags, PlanOptions& plan) {
   plan.strip_rows = flags.strip_rows;
 }
 
-}  // namespace
-
-CLI::Option* AddManifestFlag(CLI::App& app, std::string& manifest) {
-  return app
-      .add_option("manifest,--manifest", manifest,
-                  "The dataset: a DIR (its manifest.pb; without one it is indexed first), a\n"
-                  "MANIFEST, or server:PATH: the manifest at PATH beneath the --data-root of\n"
-                  "--servers; server:DIR/ is DIR/manifest.pb there, server: is manifest.pb")
-      ->type_name("DATASET")
-      ->default_str("");
-}
-
-absl::Status CheckManifestFlag(const std::string& manifest) {
-  if (!manifest.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "a dataset is needed: DIR, MANIFEST or server:PATH, by itself or behind --manifest");
-}
-
-namespace {
-
 void AddPlaceFlags(CLI::App& app, SourceFlags& flags) {
   app.add_option("--servers", flags.servers,
                  "local:, to decode in this process, or a list of HOST:PORT, dns:///HOST:PORT\n"
@@ -91,6 +71,22 @@ void AddFetchFlags(CLI::App& app, SourceFlags& flags) {
 }
 
 }  // namespace
+
+CLI::Option* AddManifestFlag(CLI::App& app, std::string& manifest) {
+  return app
+      .add_option("manifest,--manifest", manifest,
+                  "The dataset: a DIR (its manifest.pb; without one it is indexed first), a\n"
+                  "MANIFEST, or server:PATH: the manifest at PATH beneath the --data-root of\n"
+                  "--servers; server:DIR/ is DIR/manifest.pb there, server: is manifest.pb")
+      ->type_name("DATASET")
+      ->default_str("");
+}
+
+absl::Status CheckManifestFlag(const std::string& manifest) {
+  if (!manifest.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "a dataset is needed: DIR, MANIFEST or server:PATH, by itself or behind --manifest");
+}
 
 void AddSourceFlags(CLI::App& app, SourceFlags& flags) {
   AddPlaceFlags(app, flags);

@@ -26,6 +26,13 @@ absl::Status CutIntoFrames(RecordCutter& cutter, std::span<const uint8_t> bytes,
 
 }  // namespace
 
+absl::StatusOr<StoredRecords> StoredAs(const ByteSource& source,
+                                       const std::optional<StoredRecords>& stored) {
+  if (stored.has_value()) return *stored;
+  PENSTOCK_ASSIGN_OR_RETURN(const Container container, DetectContainer(source));
+  return StoredRecords{.container = container};
+}
+
 std::unique_ptr<RecordCutter> NewCutter(const StoredRecords& stored, SampleKeys* keys) {
   switch (stored.container) {
     case Container::kFixed:

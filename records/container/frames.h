@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "records/container/container.h"
 #include "records/container/record_cutter.h"
@@ -21,6 +23,11 @@ struct StoredRecords {
   absl::string_view path = {};  // Of kImageFile.
   uint32_t label = 0;           // Of kImageFile: its class.
 };
+
+// Returns `stored`; if it is unset, what the first bytes of the file say. Errors as
+// DetectContainer().
+absl::StatusOr<StoredRecords> StoredAs(const ByteSource& source,
+                                       const std::optional<StoredRecords>& stored);
 
 // `keys` may be null; who reads a whole WebDataset shard gives them: NewWebDatasetCutter().
 // REQUIRES: !HoldsFrames(stored.container).

@@ -11,7 +11,6 @@
 namespace penstock {
 namespace {
 
-constexpr absl::string_view kKeyFeature = "__key__";
 constexpr absl::string_view kNumbers[] = {"cls", "cls2", "class", "count", "index", "inx", "id"};
 
 bool MayBeNumber(absl::string_view extension) {
@@ -52,7 +51,7 @@ absl::StatusOr<std::span<const uint8_t>> Sample::Build(std::span<const uint8_t> 
                     [this](const Part& part) { return std::pair(NameOf(part), part.data); });
   PENSTOCK_RETURN_IF_ERROR(CheckNames());
   example_.Clear();
-  example_.AddBytes(kKeyFeature, BytesOf(key()));
+  example_.AddBytes(kSampleKey, BytesOf(key()));
   for (const Part& part : parts_) {
     AddFeature(NameOf(part), bytes.subspan(part.data, part.size), example_);
   }
@@ -61,9 +60,9 @@ absl::StatusOr<std::span<const uint8_t>> Sample::Build(std::span<const uint8_t> 
 
 absl::Status Sample::CheckNames() const {
   for (size_t i = 0; i < parts_.size(); ++i) {
-    if (NameOf(parts_[i]) == kKeyFeature) {
+    if (NameOf(parts_[i]) == kSampleKey) {
       return absl::DataLossError(
-          absl::StrCat("byte ", parts_[i].data - kTarBlock, ": member '", key(), ".", kKeyFeature,
+          absl::StrCat("byte ", parts_[i].data - kTarBlock, ": member '", key(), ".", kSampleKey,
                        "' has the name of the feature for the sample's key: rename it"));
     }
     if (i > 0 && NameOf(parts_[i]) == NameOf(parts_[i - 1])) {

@@ -15,7 +15,10 @@
 
 namespace penstock {
 
-// The Example has the feature "__key__" with the key, then a feature for each member, ordered by
+// The feature that has a sample's key.
+inline constexpr absl::string_view kSampleKey = "__key__";
+
+// The Example has the feature kSampleKey with the key, then a feature for each member, ordered by
 // name. A feature is named after the extension in lower case (ASCII) and has the member's bytes.
 // Where the extension's last part is cls, cls2, class, count, index, inx or id, and the text is a
 // whole decimal number of 64 bits with white space around it at most, the feature is that int64:

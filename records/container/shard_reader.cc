@@ -17,13 +17,8 @@ constexpr uint64_t kReadBytes = uint64_t{1} << 20;
 
 absl::StatusOr<ShardReader> ShardReader::Create(const ByteSource& source,
                                                 const std::optional<StoredRecords>& stored) {
-  StoredRecords how;
-  if (stored.has_value()) {
-    how = *stored;
-  } else {
-    PENSTOCK_ASSIGN_OR_RETURN(how.container, DetectContainer(source));
-  }
-  ShardReader reader(source, how.container);
+  PENSTOCK_ASSIGN_OR_RETURN(const StoredRecords how, StoredAs(source, stored));
+  ShardReader reader(source);
   if (HoldsFrames(how.container)) {
     reader.frames_ = std::make_unique<TfRecordReader>(source);
   } else {

@@ -16,7 +16,7 @@ namespace penstock {
 // Holds one record. Not thread-safe.
 class ShardReader {
  public:
-  // `stored` unset: as DetectContainer() says. `source` must outlive the reader.
+  // If `stored` is unset, the first bytes of the file say it. `source` must outlive the reader.
   static absl::StatusOr<ShardReader> Create(const ByteSource& source,
                                             const std::optional<StoredRecords>& stored = {});
 
@@ -24,17 +24,13 @@ class ShardReader {
   // a compressed one unpacks to. False: a clean end. Errors as TfRecordReader::Next().
   absl::StatusOr<bool> Next(Record& record);
 
-  Container container() const { return container_; }
-
  private:
-  ShardReader(const ByteSource& source, Container container)
-      : source_(&source), container_(container) {}
+  explicit ShardReader(const ByteSource& source) : source_(&source) {}
   absl::StatusOr<bool> NextCut(Record& record);
   // Until `size` bytes of the source are in buffer_, or all of them are.
   absl::Status Fill(uint64_t size);
 
   const ByteSource* source_;
-  Container container_;
   std::unique_ptr<TfRecordReader> frames_;  // Of files that hold frames; else the rest is used.
   std::unique_ptr<RecordCutter> cutter_;
   std::vector<uint8_t> buffer_;  // From offset_ on.

@@ -16,10 +16,9 @@ namespace penstock {
 inline constexpr absl::string_view kImageFeature = "image/encoded";
 // That of its class.
 inline constexpr absl::string_view kImageLabel = "image/class/label";
-// The usual names in a WebDataset: of a sample's image (alternatives), its class and its key.
+// The usual names in a WebDataset: of a sample's image (alternatives) and its class.
 inline constexpr absl::string_view kSampleImage = "jpg|jpeg|png";
 inline constexpr absl::string_view kSampleClass = "cls";
-inline constexpr absl::string_view kSampleKey = "__key__";
 
 // What the payloads of a dataset are.
 enum class RecordFormat : uint8_t {

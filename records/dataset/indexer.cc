@@ -17,11 +17,10 @@
 #include "base/sha256.h"
 #include "base/status.h"
 #include "records/dataset/chunk_size.h"
-#include "records/dataset/class_names.h"
+#include "records/dataset/dataset_files.h"
 #include "records/dataset/feature_agreement.h"
 #include "records/dataset/first_records.h"
 #include "records/dataset/holdout_rule.h"
-#include "records/dataset/image_folder.h"
 #include "records/dataset/index_job.h"
 #include "records/dataset/index_journal.h"
 #include "records/dataset/open_in_root.h"
@@ -73,46 +72,21 @@ class IndexRun {
 
   absl::StatusOr<IndexResult> Run(const std::vector<std::string>& paths) {
     PENSTOCK_RETURN_IF_ERROR(CheckOutput(options_.output));
-    PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files, ListFiles(paths));
+    PENSTOCK_ASSIGN_OR_RETURN(DatasetFiles files, ListDatasetFiles(paths, options_));
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t total, MakeJobs(files));
-    PENSTOCK_RETURN_IF_ERROR(SetUp(files, total));
+    PENSTOCK_RETURN_IF_ERROR(SetUp(files.paths, total));
+    class_names_ = std::move(files.class_names);
     PENSTOCK_RETURN_IF_ERROR(ReuseShards());
     PENSTOCK_RETURN_IF_ERROR(ScanAll());
     return Finish();
   }
 
  private:
-  bool IsOfImageFiles() const {
-    return options_.stored.has_value() && options_.stored->container == Container::kImageFile;
-  }
-
-  absl::StatusOr<std::vector<std::string>> ListFiles(const std::vector<std::string>& paths) {
-    if (!IsOfImageFiles()) return ListShards(paths, options_.listing);
-    if (paths.size() != 1) {
-      return absl::InvalidArgumentError("--format image-folder takes one folder");
-    }
-    PENSTOCK_ASSIGN_OR_RETURN(ImageFolder images,
-                              ListImageFolder(paths[0], [&] { return options_.listing.Check(); }));
-    if (images.files.size() > kMostImageFiles) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(paths[0], ": has ", images.files.size(), " images; at most ",
-                       kMostImageFiles, " can be read where they are: penstock pack --from folder ",
-                       paths[0], " -o OUT makes shards of them, which are read faster too"));
-    }
-    std::vector<std::string> files;
-    for (const ImageFile& image : images.files) {
-      files.push_back(absl::StrCat(paths[0], "/", image.path));
-      labels_.push_back(image.label);
-    }
-    class_names_ = std::move(images.classes);
-    return files;
-  }
-
   // Returns the bytes of all shards.
-  absl::StatusOr<uint64_t> MakeJobs(std::span<const std::string> files) {
+  absl::StatusOr<uint64_t> MakeJobs(const DatasetFiles& files) {
     uint64_t total = 0;
     std::optional<Root> root;
-    for (const std::string& file : files) {
+    for (const std::string& file : files.paths) {
       PENSTOCK_RETURN_IF_ERROR(options_.listing.Check());
       PENSTOCK_ASSIGN_OR_RETURN(IndexJob job, MakeIndexJob(file, options_));
       // What stays in memory is for no server.
@@ -124,7 +98,7 @@ class IndexRun {
           const std::unique_ptr<FileSource> source,
           root.has_value() ? OpenInRoot(*root, job.info.path.substr(options_.absolute), job.file)
                            : FileSource::Open(job.file));
-      if (!labels_.empty()) job.info.label = labels_[jobs_.size()];
+      if (!files.labels.empty()) job.info.label = files.labels[jobs_.size()];
       job.info.size = source->identity().size;
       job.info.modified_ns = source->identity().modified_ns;
       total += job.info.size;
@@ -133,11 +107,8 @@ class IndexRun {
     return total;
   }
 
-  // The classes' names, the scan's options, the old manifest and the journal.
+  // The scan's options, the old manifest and the journal.
   absl::Status SetUp(std::span<const std::string> files, uint64_t total) {
-    if (!IsOfImageFiles()) {
-      PENSTOCK_ASSIGN_OR_RETURN(class_names_, ClassNamesBeside(files));
-    }
     if (!options_.in_memory) PENSTOCK_RETURN_IF_ERROR(OpenJournal());
     PENSTOCK_RETURN_IF_ERROR(TakeOldManifest());
     PENSTOCK_RETURN_IF_ERROR(LookAtFirstRecords(files));
@@ -505,7 +476,6 @@ class IndexRun {
   ScanOptions scan_;
   std::string spec_;
   std::vector<std::string> class_names_;
-  std::vector<uint32_t> labels_;  // Of image files, one for each of jobs_; else empty.
   std::optional<Manifest> old_;
   bool kept_holdout_ = false;
   std::atomic<size_t> next_ = 0;

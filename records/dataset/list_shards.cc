@@ -26,7 +26,7 @@ bool IsUnreadableLostAndFound(const fs::path& folder) {
   return error == std::errc::permission_denied;
 }
 
-// The best kind that a folder has are its shards.
+// Of the files of a folder, those of the first kind that it has are its shards.
 enum class NameKind : uint8_t { kTfRecord, kTar, kPart, kOther };
 constexpr size_t kNumShardKinds = static_cast<size_t>(NameKind::kOther);
 

@@ -87,20 +87,10 @@ class CutScan {
     return Skip(source_.size() - offset_, why, /*one_record=*/false);
   }
 
-  // Leaves the next `bytes` bytes out; counts them as one record, whether they are or not.
+  // As ScanState::Skip(). False: these were the last bytes.
   absl::StatusOr<bool> Skip(uint64_t bytes, const absl::Status& why, bool one_record) {
-    DamagedRange range;
-    range.offset = offset_;
-    range.bytes = bytes;
-    range.record = state_.number++;
-    range.records = 1;
-    range.all_counted = one_record;
-    offset_ += bytes;
-    range.to_end = offset_ == source_.size();
-    const bool more = !range.to_end;
-    state_.Close(open_, offset_);
-    PENSTOCK_RETURN_IF_ERROR(state_.Damaged(std::move(range), why));
-    return more;
+    PENSTOCK_RETURN_IF_ERROR(state_.Skip(open_, offset_, bytes, why, one_record));
+    return offset_ < source_.size();
   }
 
   const ByteSource& source_;

@@ -137,18 +137,8 @@ class PlainScan {
     return size;
   }
 
-  // Leaves the next `bytes` bytes out; counts them as one record, whether they are or not.
   absl::Status Skip(uint64_t bytes, const absl::Status& why, bool one_record) {
-    DamagedRange range;
-    range.offset = offset_;
-    range.bytes = bytes;
-    range.record = state_.number++;
-    range.records = 1;
-    range.all_counted = one_record;
-    offset_ += bytes;
-    range.to_end = offset_ == source_.size();
-    state_.Close(open_, offset_);
-    return state_.Damaged(std::move(range), why);
+    return state_.Skip(open_, offset_, bytes, why, one_record);
   }
 
   const ByteSource& source_;

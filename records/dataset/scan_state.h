@@ -25,6 +25,11 @@ class ScanState {
   // Adds the open chunk unless it has no records, and opens the next one at `next_begin`.
   void Close(OpenChunk& open, uint64_t next_begin);
 
+  // Leaves out the `bytes` bytes at `offset`, and moves it behind them; closes the open chunk. They
+  // count as one record, whether they are one or not. Errors as Damaged().
+  absl::Status Skip(OpenChunk& open, uint64_t& offset, uint64_t bytes, const absl::Status& why,
+                    bool one_record);
+
   // Lists the damage, or returns the error that ends the scan.
   absl::Status Damaged(DamagedRange range, const absl::Status& why);
 

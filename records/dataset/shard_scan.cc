@@ -6,6 +6,16 @@
 #include "records/dataset/scan_state.h"
 
 namespace penstock {
+namespace {
+
+absl::Status Scan(const ByteSource& source, const StoredRecords& stored, const ScanOptions& options,
+                  ScanState& state) {
+  if (!HoldsFrames(stored.container)) return ScanCut(source, stored, options, state);
+  if (stored.container == Container::kTfRecord) return ScanPlain(source, options, state);
+  return ScanCompressed(source, options, state);
+}
+
+}  // namespace
 
 void ScanState::Close(OpenChunk& open, uint64_t next_begin) {
   if (open.chunk.records > 0) {
@@ -23,6 +33,20 @@ absl::Status ScanState::CheckRecord(std::span<const uint8_t> payload, bool& held
     unchecked_ = Annotate(status, absl::StrCat(source_.name(), ": record ", number));
   }
   return status;
+}
+
+absl::Status ScanState::Skip(OpenChunk& open, uint64_t& offset, uint64_t bytes,
+                             const absl::Status& why, bool one_record) {
+  DamagedRange range;
+  range.offset = offset;
+  range.bytes = bytes;
+  range.record = number++;
+  range.records = 1;
+  range.all_counted = one_record;
+  offset += bytes;
+  range.to_end = offset == source_.size();
+  Close(open, offset);
+  return Damaged(std::move(range), why);
 }
 
 absl::Status ScanState::Damaged(DamagedRange range, const absl::Status& why) {
@@ -48,25 +72,9 @@ absl::Status ScanState::TellFeatures(bool all) {
   return options_.on_features(check_.survey().Summary());
 }
 
-namespace {
-
-absl::Status Scan(const ByteSource& source, const StoredRecords& stored, const ScanOptions& options,
-                  ScanState& state) {
-  if (!HoldsFrames(stored.container)) return ScanCut(source, stored, options, state);
-  if (stored.container == Container::kTfRecord) return ScanPlain(source, options, state);
-  return ScanCompressed(source, options, state);
-}
-
-}  // namespace
-
 absl::StatusOr<ShardScan> ScanShard(const ByteSource& source, const ScanOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(RecordCheck check, RecordCheck::Create(options));
-  StoredRecords stored;
-  if (options.stored.has_value()) {
-    stored = *options.stored;
-  } else {
-    PENSTOCK_ASSIGN_OR_RETURN(stored.container, DetectContainer(source));
-  }
+  PENSTOCK_ASSIGN_OR_RETURN(const StoredRecords stored, StoredAs(source, options.stored));
   ScanState state(source, options, check);
   state.scan.container = stored.container;
   PENSTOCK_RETURN_IF_ERROR(Scan(source, stored, options, state));

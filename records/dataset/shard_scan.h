@@ -30,7 +30,7 @@ struct ScanOptions {
   uint64_t chunk_target = uint64_t{256} << 10;
   HoldoutInfo holdout;
   RecordFormat format = RecordFormat::kExample;
-  // How the shard holds its records. Unset: as DetectContainer() says.
+  // How the shard holds its records. If unset, its first bytes say it.
   std::optional<StoredRecords> stored = {};
   // Every record must be of the format, and all are surveyed. Lengths and payload CRCs are checked
   // in any case.

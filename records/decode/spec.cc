@@ -35,7 +35,8 @@ const FieldDescriptor* FindEnumField(const Descriptor& message, const std::strin
   return nullptr;
 }
 
-// The values of the enumeration that a field of the spec has: " (I32, F32 or BF16)".
+// Lists the values that a field of an enumeration can have: "; it is one of I32, F32, BF16". Empty
+// if the spec has no such field.
 std::string EnumValues(const std::string& field_name) {
   const google::protobuf::FileDescriptor& file = *v1::DecodeSpec::descriptor()->file();
   std::vector<std::string> values;

@@ -82,7 +82,7 @@ class ChunkLoader {
   // The chunk's bytes as in the file, their checksum verified.
   absl::StatusOr<std::span<const uint8_t>> Read(const ShardRef& shard, const ChunkRef& chunk,
                                                 bool& checksum_holds);
-  // Those of its bytes.
+  // The chunk's records as TFRecord frames, from its bytes in the file.
   absl::StatusOr<std::span<const uint8_t>> FramesOf(const ShardRef& shard, const ChunkRef& chunk,
                                                     std::span<const uint8_t> bytes);
   absl::StatusOr<RecordPacker*> PackerFor(const std::shared_ptr<const ChunkLayout>& layout);

@@ -45,8 +45,6 @@ class TfRecordReader {
 
   // Once Next() was called.
   Compression compression() const { return bytes_.compression(); }
-  // Bytes of the source that were read.
-  uint64_t bytes_read() const { return bytes_.bytes_read(); }
 
  private:
   // Until `size` bytes are buffered or the source ends.

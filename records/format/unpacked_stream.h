@@ -26,8 +26,6 @@ class UnpackedStream : public ByteStream {
 
   // Once Read() was called.
   Compression compression() const { return compression_; }
-  // Bytes of the source.
-  uint64_t bytes_read() const { return read_; }
 
  private:
   absl::Status Start();

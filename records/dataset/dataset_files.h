@@ -1,0 +1,29 @@
+// The files that an index is made of, and their classes.
+#ifndef PENSTOCK_RECORDS_DATASET_DATASET_FILES_H_
+#define PENSTOCK_RECORDS_DATASET_DATASET_FILES_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "records/dataset/indexer.h"
+
+namespace penstock {
+
+struct DatasetFiles {
+  std::vector<std::string> paths;
+  std::vector<uint32_t> labels;  // Of image files, one for each path; else empty.
+  std::vector<std::string> class_names;
+};
+
+// The images of a folder, if options.stored says so, in the classes of ListImageFolder(); else
+// ListShards(), with ClassNamesBeside() them. Errors as those. kInvalidArgument: an image folder is
+// not the only path, or has more than kMostImageFiles images.
+absl::StatusOr<DatasetFiles> ListDatasetFiles(std::span<const std::string> paths,
+                                              const IndexOptions& options);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DATASET_DATASET_FILES_H_
