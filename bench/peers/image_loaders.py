@@ -73,6 +73,7 @@ def programs(args, folder):
     server = [args.bin / "penstock-server", "--data-root", shards, "--listen", "127.0.0.1:0"]
     yield Program("local:", [*stream, "local:"])
     yield Program("gRPC", stream, server)
+    yield Program("gRPC, two servers", stream, server, servers=2)
     yield Program("shared memory", stream, [*server, "--shm-socket", folder / "shm.sock"])
     feeds = [sys.executable, HERE / "image_feeds.py"]
     for name in FEEDS:

@@ -34,10 +34,10 @@ def write_pictures(folder, count, sampling, progressive):
 
 
 def repeat_shards(folder, times):
-    """Each shard of the folder under so many names."""
+    """Each shard of the folder under so many names, one after the other in the order of names."""
     for shard in sorted(folder.glob("*.tfrecord")):
         for k in range(1, times):
-            os.link(shard, folder / f"{k}-{shard.name}")
+            os.link(shard, folder / f"{shard.stem}-{k}.tfrecord")
 
 
 def write_record_offsets(shard, index):

@@ -18,20 +18,23 @@ SKIPPED = 77
 class Program:
     """`command` takes `--waits FILE`, to which it writes a line for each batch that begins with the
     time of its arrival in seconds. `server`, if there is one, takes `--address-file FILE`, and what
-    it writes there ends `command`. Each turn starts both anew."""
+    it writes there ends `command`, with commas between the addresses of several servers. Each turn
+    starts all of them anew."""
 
-    def __init__(self, name, command, server=None):
-        self.name, self.command, self.server = name, command, server
+    def __init__(self, name, command, server=None, servers=1):
+        self.name, self.command = name, command
+        self.servers = [server] * servers if server else []
         self.turns = []
         self.skipped = ""  # Why there are no turns.
 
     def take_turn(self, args, folder):
         """`args` has warm_up and seconds, and batch_size."""
         with contextlib.ExitStack() as at_end:
-            command, servers = self.command, []
-            if self.server:
-                server, address = start(at_end, self.server, "--address-file", folder / "address")
-                command, servers = [*command, address.read_text().strip()], [server.pid]
+            started = [start(at_end, server, "--address-file", folder / f"address{i}")
+                       for i, server in enumerate(self.servers)]
+            addresses = ",".join(address.read_text().strip() for _, address in started)
+            command = [*self.command, addresses] if started else self.command
+            servers = [process.pid for process, _ in started]
             client, waits = start(at_end, command, "--waits", folder / "waits")
             if client.poll() == SKIPPED:
                 self.skipped = "not installed: " + log_of(waits).read_text().splitlines()[-1]
