@@ -11,6 +11,7 @@ namespace penstock {
 void AddBenchCommand(CLI::App& app, absl::Status& outcome);
 void AddChessCommand(CLI::App& app, absl::Status& outcome);
 void AddDecodeCommand(CLI::App& app, absl::Status& outcome);
+void AddFeedCommand(CLI::App& app, absl::Status& outcome);
 void AddIndexCommand(CLI::App& app, absl::Status& outcome);
 void AddInspectCommand(CLI::App& app, absl::Status& outcome);
 // `line`: what it starts, and options that are not for CLI11 to read.

@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
   penstock::AddTopCommand(app, outcome);
   penstock::AddWhichCommand(app, outcome);
   penstock::AddBenchCommand(app, outcome);
+  penstock::AddFeedCommand(app, outcome);
   penstock::LaunchLine line = penstock::SplitLaunchLine({argv + 1, argv + argc});
   const std::vector<std::string> words = std::move(line.arguments);
   penstock::AddLaunchCommand(app, outcome, std::move(line));

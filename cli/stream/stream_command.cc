@@ -22,6 +22,7 @@
 #include "cli/stream/pace.h"
 #include "cli/stream/row_digest.h"
 #include "cli/stream/row_rate.h"
+#include "cli/stream/stats_json.h"
 #include "cli/stream/wait_times.h"
 #include "cli/terminal/close_on_interrupt.h"
 #include "cli/terminal/interrupt.h"
@@ -150,40 +151,15 @@ nlohmann::json WaitsToJson(const WaitTimes& waits) {
 
 nlohmann::json ToJson(const StreamResult& result) {
   const double seconds = absl::ToDoubleSeconds(result.elapsed);
-  nlohmann::json servers = nlohmann::json::array();
-  for (const LoaderStats::Server& server : result.stats.servers) {
-    servers.push_back({{"address", server.address},
-                       {"parts", server.parts},
-                       {"rows", server.rows},
-                       {"bytes", server.bytes},
-                       {"windows", server.windows},
-                       {"lost_requests", server.lost_requests},
-                       {"late_requests", server.late_requests},
-                       {"windows_handed_over", server.windows_handed_over},
-                       {"extra_loads", server.extra_loads},
-                       {"backoffs", server.backoffs},
-                       {"stream_breaks", server.stream_breaks},
-                       {"shared_memory", server.shared_memory},
-                       {"no_further_connection", server.no_further_connection},
-                       {"connected", server.connected},
-                       {"problem", server.problem}});
-  }
-  nlohmann::json json = {{"rows", result.stats.rows},
-                         {"steps", result.stats.batches},
-                         {"bytes", result.stats.bytes},
-                         {"seconds", seconds},
-                         {"bytes_per_second", result.stats.bytes / seconds},
-                         {"wait_seconds", absl::ToDoubleSeconds(result.stats.wait)},
-                         {"first_batch_seconds", absl::ToDoubleSeconds(result.first_batch)},
-                         {"rows_left_out_per_epoch", result.left_out},
-                         {"batch_wait_seconds", WaitsToJson(result.waits)},
-                         {"cursor", result.cursor},
-                         {"replaced_records", result.stats.replaced_records},
-                         {"damaged", result.stats.damaged},
-                         {"undecodable_rows", result.stats.undecodable_rows},
-                         {"truncated_images", result.stats.images.truncated},
-                         {"image_warnings", result.stats.images.warnings},
-                         {"servers", servers}};
+  nlohmann::json json = CountersToJson(result.stats);
+  json.update({{"seconds", seconds},
+               {"bytes_per_second", result.stats.bytes / seconds},
+               {"wait_seconds", absl::ToDoubleSeconds(result.stats.wait)},
+               {"first_batch_seconds", absl::ToDoubleSeconds(result.first_batch)},
+               {"rows_left_out_per_epoch", result.left_out},
+               {"batch_wait_seconds", WaitsToJson(result.waits)},
+               {"cursor", result.cursor},
+               {"servers", ServersToJson(result.stats)}});
   AddRate(result.stats.rows / seconds, result.rows_name, json);
   if (!result.digest.empty()) json["digest"] = result.digest;
   if (!result.digest_by_record.empty()) json["digest_by_record"] = result.digest_by_record;

@@ -21,6 +21,8 @@ using ::testing::HasSubstr;
 class ClosableLoader final : public Loader {
  public:
   absl::StatusOr<bool> Next(Batch&) override { return false; }
+  absl::StatusOr<bool> Take(Batch& batch) override { return Next(batch); }
+  void NoteWaiting(uint64_t) override {}
   bool Ready() const override { return true; }
   void Close() override { closed = true; }
   LoaderStats stats() const override { return {}; }

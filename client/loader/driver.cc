@@ -96,17 +96,24 @@ absl::Status Driver::Start(SlotSet& slots, std::unique_ptr<ServerSource> source)
 absl::StatusOr<std::optional<uint32_t>> Driver::Next() {
   const absl::Time start = SteadyNow();
   if (ready_.empty()) {
-    incoming_.Push({{}, IncomingConsumerWaiting{popped_}});
+    NoteWaiting(popped_);
     counters_.BeginWait(start);
   }
+  absl::StatusOr<std::optional<uint32_t>> slot = Take();
+  counters_.EndWait(start);
+  return slot;
+}
+
+absl::StatusOr<std::optional<uint32_t>> Driver::Take() {
   std::optional<uint32_t> slot = ready_.Pop();
   popped_ += slot.has_value();
-  counters_.EndWait(start);
   if (!slot.has_value() && !ready_.status().ok()) return ready_.status();
   if (closed_) return absl::CancelledError("the loader was closed");
   if (slot.has_value()) counters_.CountBatch((*slots_)[*slot].rows());
   return slot;
 }
+
+void Driver::NoteWaiting(uint64_t step) { incoming_.Push({{}, IncomingConsumerWaiting{step}}); }
 
 void Driver::Close() {
   closed_ = true;

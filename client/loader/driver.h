@@ -64,6 +64,9 @@ class Driver final : public SlotHome, private PartTaker {
 
   // Returns the next filled slot, or none after the last step. Blocks.
   absl::StatusOr<std::optional<uint32_t>> Next();
+  // The same, but a consumer elsewhere waits, and NoteWaiting() tells when.
+  absl::StatusOr<std::optional<uint32_t>> Take();
+  void NoteWaiting(uint64_t step);
   // Whether Next() has a slot to hand out.
   bool ready() const { return !ready_.empty(); }
   // Next() returns kCancelled from now on.
@@ -163,7 +166,7 @@ class Driver final : public SlotHome, private PartTaker {
 
   LoaderCounters counters_;
   std::atomic<bool> closed_{false};
-  uint64_t popped_ = 0;  // Batches that Next() handed out; only Next() uses it.
+  uint64_t popped_ = 0;  // Batches that Next() or Take() handed out; only these use it.
 
   std::unique_ptr<ServerSource> source_;  // After incoming_, which it fills. Null: fixed servers.
   std::jthread thread_;                   // Last: it uses all of the above.

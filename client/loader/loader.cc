@@ -85,10 +85,13 @@ class DrivenLoader final : public Loader {
 
   absl::StatusOr<bool> Next(Batch& batch) override {
     batch = Batch();
-    PENSTOCK_ASSIGN_OR_RETURN(std::optional<uint32_t> slot, driver_.Next());
-    if (slot.has_value()) batch = BatchOf((*slots_)[*slot]);
-    return slot.has_value();
+    return HandOut(driver_.Next(), batch);
   }
+  absl::StatusOr<bool> Take(Batch& batch) override {
+    batch = Batch();
+    return HandOut(driver_.Take(), batch);
+  }
+  void NoteWaiting(uint64_t step) override { driver_.NoteWaiting(step); }
   bool Ready() const override { return driver_.ready(); }
   void Close() override { driver_.Close(); }
   LoaderStats stats() const override { return driver_.stats(); }
@@ -97,6 +100,12 @@ class DrivenLoader final : public Loader {
   uint64_t steps_left() const override { return steps_.num_steps(); }
 
  private:
+  absl::StatusOr<bool> HandOut(absl::StatusOr<std::optional<uint32_t>> slot, Batch& batch) {
+    PENSTOCK_RETURN_IF_ERROR(slot.status());
+    if (slot->has_value()) batch = BatchOf((*slots_)[**slot]);
+    return slot->has_value();
+  }
+
   const LoaderOptions options_;
   std::vector<std::unique_ptr<Transport>> transports_;
   std::unique_ptr<ServerSource> source_;  // Until Start().

@@ -197,6 +197,14 @@ class Loader {
   //     kCancelled           Close() was called before any of these
   virtual absl::StatusOr<bool> Next(Batch& batch) = 0;
 
+  // As Next(), for a thread that hands batches on to a consumer elsewhere and calls this instead:
+  // it does not say that somebody waits, and stats().wait does not count it. The consumer's own
+  // waits are told by NoteWaiting().
+  virtual absl::StatusOr<bool> Take(Batch& batch) = 0;
+  // The consumer of batches that Take() returned can go on only with the batch of this step().
+  // Thread-safe.
+  virtual void NoteWaiting(uint64_t step) = 0;
+
   // Whether Next() would return at once. By the thread that calls Next().
   virtual bool Ready() const = 0;
 

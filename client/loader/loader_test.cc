@@ -4,6 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "base/counter_rng.h"
+#include "client/loader/loader_shape.h"
 #include "client/loader/testing/batch_digest.h"
 #include "client/loader/testing/chess_dataset.h"
 #include "gmock/gmock.h"
@@ -289,6 +290,40 @@ TEST_F(LoaderTest, IsReadyOnceABatchIsThereAndOnceItIsClosed) {
   EXPECT_THAT((*loader)->Next(batch), IsOkAndHolds(true));
   (*loader)->Close();
   EXPECT_TRUE((*loader)->Ready());
+}
+
+TEST_F(LoaderTest, TakeHandsOutTheSameAndClaimsNoWait) {
+  ASSERT_OK_AND_ASSIGN(const auto loader, Loader::Open(data_.Options()));
+  BatchDigest digest;
+  Batch batch;
+  while (loader->Take(batch).value()) {
+    digest.Add(batch);
+    loader->NoteWaiting(batch.step() + 1);
+  }
+  EXPECT_EQ(digest.Hex(), ReadAll(data_.Options()).digest);
+  const LoaderStats stats = loader->stats();
+  EXPECT_EQ(stats.wait, absl::ZeroDuration());
+  EXPECT_EQ(stats.batches, batch.step() + loader->steps_left());
+}
+
+TEST_F(LoaderTest, ItsShapeIsKnownBeforeItIsOpened) {
+  LoaderOptions options = data_.Options();
+  options.record_ids = true;
+  ASSERT_OK_AND_ASSIGN(const LoaderShape shape, DescribeLoader(options));
+  ASSERT_OK_AND_ASSIGN(const auto loader, Loader::Open(options));
+  EXPECT_EQ(shape.slots, loader->stats().slots);
+  EXPECT_EQ(shape.slot_bytes, loader->stats().slot_bytes);
+  EXPECT_EQ(shape.order_fingerprint, loader->order_fingerprint());
+  EXPECT_EQ(shape.steps.steps_per_epoch(), loader->steps_per_epoch());
+  Batch batch;
+  ASSERT_TRUE(loader->Next(batch).value());
+  const uint8_t* slot = batch.tensors().front().bytes.data();
+  ASSERT_EQ(batch.tensors().size(), shape.offsets.size());
+  for (size_t i = 0; i < shape.offsets.size(); ++i) {
+    EXPECT_EQ(batch.tensors()[i].bytes.data(), slot + shape.offsets[i]);
+  }
+  EXPECT_EQ(reinterpret_cast<const uint8_t*>(batch.record_ids().data()),
+            slot + *shape.record_ids_offset);
 }
 
 TEST_F(LoaderTest, TakesSlotsFromTheCallersAllocator) {

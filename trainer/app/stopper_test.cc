@@ -20,6 +20,8 @@ class EmptyLoader final : public Loader {
     while (!closed_) changed_.Wait(&mutex_);
     return absl::CancelledError("closed");
   }
+  absl::StatusOr<bool> Take(Batch& batch) override { return Next(batch); }
+  void NoteWaiting(uint64_t) override {}
   bool Ready() const override { return false; }
   void Close() override {
     MutexLock lock(&mutex_);

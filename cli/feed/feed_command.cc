@@ -1,0 +1,181 @@
+// penstock feed: the loader of a process in another language (docs/reference/feed_protocol.md).
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/flags/number_flags.h"
+#include "base/io/unique_fd.h"
+#include "base/print_escaped.h"
+#include "base/process/machine_limits.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/data/dataset_argument.h"
+#include "cli/feed/feed_requests.h"
+#include "cli/feed/feed_session.h"
+#include "cli/feed/feed_text.h"
+#include "cli/feed/feed_writer.h"
+#include "cli/stream/loader_flags.h"
+#include "client/loader/loader_shape.h"
+#include "client/servers/server_list.h"
+
+namespace penstock {
+namespace {
+
+constexpr uint32_t kMinSlots = 4;  // A `for` loop holds one batch while it asks for the next.
+
+struct FeedFlags {
+  LoaderFlags loader;
+  int control_fd = -1;
+  int64_t parent_pid = 0;
+  uint32_t local_ranks = 1;
+  bool record_ids = false;
+};
+
+// Launchers send these to every process of a job: the consumer decides what they mean.
+void IgnoreSignals() {
+  for (const int number : {SIGINT, SIGHUP, SIGTERM, SIGUSR1, SIGUSR2}) {
+    std::signal(number, SIG_IGN);
+  }
+}
+
+void ShareHost(const FeedFlags& flags, LoaderOptions& options) {
+  if (options.servers != kLocalServer || flags.local_ranks <= 1) return;
+  const MachineLimits machine = ReadMachineLimits();
+  if (options.local_threads == 0) {
+    options.local_threads = std::max<uint32_t>(1, machine.cores / flags.local_ranks);
+  }
+  if (options.local_memory_budget == 0) {
+    options.local_memory_budget = machine.memory_bytes / 4 / flags.local_ranks;
+  }
+}
+
+absl::StatusOr<LoaderOptions> OptionsOf(const FeedFlags& flags) {
+  PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, ToLoaderOptions(flags.loader));
+  PENSTOCK_RETURN_IF_ERROR(CheckDatasetArgument(flags.loader.manifest));
+  options.report = [](absl::string_view line) { PrintEscaped(stderr, "%s\n", line); };
+  PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
+  PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options, flags.loader.dtype));
+  options.record_ids = flags.record_ids;
+  ShareHost(flags, options);
+  return options;
+}
+
+// A descriptor that is readable when the process has ended; invalid: none is watched.
+absl::StatusOr<UniqueFd> WatchProcess(int64_t pid) {
+  if (pid == 0) return UniqueFd();
+  UniqueFd watched(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
+  if (watched.valid() || errno == ENOSYS) return watched;
+  return ErrnoToStatus(errno, absl::StrCat("--parent-pid ", pid));
+}
+
+// False: the consumer has ended.
+bool WaitForRequest(int socket, const UniqueFd& consumer) {
+  pollfd polled[] = {{socket, POLLIN, 0}, {consumer.get(), POLLIN, 0}};
+  while (poll(polled, 2, -1) < 0) {
+    if (errno != EINTR) return false;
+  }
+  return (polled[1].revents & POLLIN) == 0;
+}
+
+absl::Status Carry(feed::Request request, feed::FeedSession& session) {
+  const feed::RequestMessage& message = request.message;
+  switch (message.kind) {
+    case feed::ToFeed::kStart: {
+      PENSTOCK_ASSIGN_OR_RETURN(const feed::StartText start, feed::ParseStartText(request.text));
+      session.Start(message.generation, start.cursor, start.slots, std::move(request.memory));
+      return absl::OkStatus();
+    }
+    case feed::ToFeed::kRelease:
+      return session.Release(message.generation, message.value);
+    case feed::ToFeed::kWaiting:
+      session.NoteWaiting(message.generation, message.value);
+      return absl::OkStatus();
+    case feed::ToFeed::kStats:
+      session.AnswerStats(message.generation);
+      return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+// Until the consumer closes the socket or ends.
+absl::Status Serve(int socket, const UniqueFd& consumer, feed::FeedSession& session) {
+  feed::FeedRequests requests(socket);
+  while (WaitForRequest(socket, consumer)) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::vector<feed::Request> next, requests.Next());
+    if (next.empty()) break;
+    for (feed::Request& request : next) {
+      PENSTOCK_RETURN_IF_ERROR(Carry(std::move(request), session));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Describe(LoaderOptions& options, feed::FeedWriter& writer, size_t& slot_bytes) {
+  PENSTOCK_ASSIGN_OR_RETURN(const LoaderShape shape, DescribeLoader(options));
+  slot_bytes = shape.slot_bytes;
+  writer.AddText(feed::ToConsumer::kReady, 0,
+                 feed::ReadyText(options, shape, std::max(shape.slots, kMinSlots)));
+  return absl::OkStatus();
+}
+
+// Errors are the consumer's to show.
+absl::Status RunSession(const FeedFlags& flags, int socket, const UniqueFd& consumer,
+                        feed::FeedWriter& writer) {
+  PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, OptionsOf(flags));
+  size_t slot_bytes = 0;
+  PENSTOCK_RETURN_IF_ERROR(Describe(options, writer, slot_bytes));
+  feed::FeedSession session(std::move(options), slot_bytes, writer);
+  const absl::Status status = Serve(socket, consumer, session);
+  // A writer that waits for a consumer that is gone, or that sent nonsense, would wait for ever.
+  if (status.ok()) shutdown(socket, SHUT_RDWR);
+  return status;
+}
+
+absl::Status Feed(const FeedFlags& flags) {
+  IgnoreSignals();
+  const UniqueFd socket(flags.control_fd);
+  PENSTOCK_ASSIGN_OR_RETURN(const UniqueFd consumer, WatchProcess(flags.parent_pid));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<feed::FeedWriter> writer,
+                            feed::FeedWriter::Start(socket.get()));
+  const absl::Status status = RunSession(flags, socket.get(), consumer, *writer);
+  if (!status.ok()) writer->AddText(feed::ToConsumer::kError, 0, feed::ErrorText(status));
+  return status;
+}
+
+}  // namespace
+
+void AddFeedCommand(CLI::App& app, absl::Status& outcome) {
+  CLI::App& command = AddCommand(
+      app, "feed",
+      "Fill the shared memory of the process that started it with batches. The Python package and\n"
+      "other languages use it; docs/reference/feed_protocol.md has the protocol.",
+      "penstock feed data --control-fd 3 --parent-pid 4711 --global-batch-size 512");
+  auto flags = std::make_shared<FeedFlags>();
+  AddLoaderFlags(command, flags->loader);
+  AddStepsFlag(command, flags->loader);
+  command.add_option("--control-fd", flags->control_fd, "The socket to the process that started it")
+      ->check(WholeNumber(0, 1 << 20))
+      ->required();
+  command
+      .add_option("--parent-pid", flags->parent_pid,
+                  "End when this process ends, whoever else holds the socket; 0: none")
+      ->check(WholeNumber(0, 1 << 30));
+  command
+      .add_option("--local-ranks", flags->local_ranks,
+                  "local: only, ranks on this machine, which share its cores and memory")
+      ->check(WholeNumber(1, 1 << 16));
+  command.add_flag("--record-ids", flags->record_ids, "Write the records' numbers beside the rows");
+  OnRun(command, outcome, [flags] { return Feed(*flags); });
+}
+
+}  // namespace penstock

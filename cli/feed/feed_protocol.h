@@ -1,0 +1,50 @@
+// What `penstock feed` and the process that started it send each other
+// (docs/reference/feed_protocol.md). Numbers are little-endian, as on every machine that this is
+// built for.
+#ifndef PENSTOCK_CLI_FEED_FEED_PROTOCOL_H_
+#define PENSTOCK_CLI_FEED_FEED_PROTOCOL_H_
+
+#include <cstdint>
+
+namespace penstock::feed {
+
+inline constexpr uint32_t kProtocol = 1;
+
+enum class ToConsumer : uint32_t { kReady = 1, kBatch = 2, kEnd = 3, kError = 4, kStats = 5 };
+
+// BatchMessage::flags: the last batch that begins in its epoch.
+inline constexpr uint32_t kLastOfEpoch = 1;
+
+// Every message to the consumer. Of kinds other than kBatch, only `generation` counts, and `rows`
+// is how many bytes of text follow.
+struct BatchMessage {
+  ToConsumer kind = ToConsumer::kBatch;
+  uint32_t generation = 0;
+  uint32_t slot = 0;
+  uint32_t flags = 0;
+  uint64_t step = 0;
+  uint64_t epoch = 0;
+  uint64_t position = 0;
+  uint64_t first_row = 0;
+  uint32_t rows = 0;
+  uint32_t global_rows = 0;
+  uint64_t end_epoch = 0;
+  uint64_t end_position = 0;
+};
+static_assert(sizeof(BatchMessage) == 72);
+
+enum class ToFeed : uint32_t { kStart = 1, kRelease = 2, kWaiting = 3, kStats = 4 };
+
+// Every message from the consumer. Of kStart, `value` is how many bytes of text follow.
+struct RequestMessage {
+  ToFeed kind = ToFeed::kRelease;
+  uint32_t generation = 0;
+  uint64_t value = 0;
+};
+static_assert(sizeof(RequestMessage) == 16);
+
+inline constexpr uint64_t kMaxStartBytes = 4096;
+
+}  // namespace penstock::feed
+
+#endif  // PENSTOCK_CLI_FEED_FEED_PROTOCOL_H_

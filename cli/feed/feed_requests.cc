@@ -1,0 +1,92 @@
+#include "cli/feed/feed_requests.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace penstock::feed {
+namespace {
+
+UniqueFd DescriptorOf(msghdr& message) {
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
+      header->cmsg_len != CMSG_LEN(sizeof(int))) {
+    return UniqueFd();
+  }
+  int descriptor = -1;
+  std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+  return UniqueFd(descriptor);
+}
+
+bool IsKnown(ToFeed kind) { return kind >= ToFeed::kStart && kind <= ToFeed::kStats; }
+
+}  // namespace
+
+absl::StatusOr<bool> FeedRequests::Receive() {
+  char bytes[16384];
+  iovec part{bytes, sizeof bytes};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t size = -1;
+  do {
+    size = recvmsg(socket_, &message, MSG_CMSG_CLOEXEC);
+  } while (size < 0 && errno == EINTR);
+  if (size < 0 && errno != ECONNRESET) return ErrnoToStatus(errno, "the control socket");
+  if (size <= 0) return false;
+  if (UniqueFd descriptor = DescriptorOf(message); descriptor.valid()) {
+    memory_ = std::move(descriptor);
+  }
+  bytes_.append(bytes, static_cast<size_t>(size));
+  return true;
+}
+
+absl::StatusOr<std::optional<Request>> FeedRequests::Cut(size_t& at) {
+  Request request;
+  if (bytes_.size() - at < sizeof request.message) return std::nullopt;
+  std::memcpy(&request.message, bytes_.data() + at, sizeof request.message);
+  if (!IsKnown(request.message.kind)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the control socket: a message of kind ", static_cast<uint32_t>(request.message.kind)));
+  }
+  size_t end = at + sizeof request.message;
+  if (request.message.kind == ToFeed::kStart) {
+    if (request.message.value > kMaxStartBytes) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the control socket: a START with ", request.message.value,
+                       " bytes of text; the limit is ", kMaxStartBytes));
+    }
+    if (bytes_.size() - end < request.message.value) return std::nullopt;
+    request.text = bytes_.substr(end, request.message.value);
+    request.memory = std::move(memory_);
+    end += request.message.value;
+  }
+  at = end;
+  return request;
+}
+
+absl::StatusOr<std::vector<Request>> FeedRequests::Next() {
+  std::vector<Request> requests;
+  while (requests.empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(const bool more, Receive());
+    if (!more) break;
+    size_t at = 0;
+    while (true) {
+      PENSTOCK_ASSIGN_OR_RETURN(std::optional<Request> request, Cut(at));
+      if (!request.has_value()) break;
+      requests.push_back(*std::move(request));
+    }
+    bytes_.erase(0, at);
+  }
+  return requests;
+}
+
+}  // namespace penstock::feed

@@ -1,0 +1,117 @@
+#include "cli/feed/feed_session.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/json_text.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
+#include "cli/feed/feed_text.h"
+
+namespace penstock::feed {
+
+FeedSession::FeedSession(LoaderOptions options, size_t slot_bytes, FeedWriter& writer)
+    : options_(std::move(options)), slot_bytes_(slot_bytes), writer_(writer) {}
+
+FeedSession::~FeedSession() { Stop(); }
+
+void FeedSession::Stop() {
+  stopping_ = true;
+  if (loader_ != nullptr) loader_->Close();
+  if (thread_.joinable()) thread_.join();
+  {
+    MutexLock lock(&mutex_);
+    held_.clear();
+  }
+  loader_.reset();
+  stopping_ = false;
+}
+
+void FeedSession::Start(uint32_t generation, std::optional<Cursor> start, uint32_t slots,
+                        UniqueFd memory) {
+  Stop();
+  generation_ = generation;
+  const absl::Status opened = Open(std::move(start), slots, std::move(memory));
+  if (!opened.ok()) writer_.AddText(ToConsumer::kError, generation_, ErrorText(opened));
+}
+
+absl::Status FeedSession::Open(std::optional<Cursor> start, uint32_t slots, UniqueFd memory) {
+  const uint64_t bytes = uint64_t{slots} * slot_bytes_;
+  if (memory.valid()) {
+    memory_.reset();
+    PENSTOCK_ASSIGN_OR_RETURN(memory_, FeedMemory::Map(std::move(memory), bytes));
+  }
+  if (memory_ == nullptr || memory_->size() < bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("START: no memory for ", slots, " slots"));
+  }
+  LoaderOptions options = options_;
+  options.start = std::move(start);
+  options.look_ahead_bytes = bytes;
+  options.slot_allocator = memory_.get();
+  PENSTOCK_ASSIGN_OR_RETURN(const LoaderShape shape, DescribeLoader(options));
+  steps_ = shape.steps;
+  {
+    MutexLock lock(&mutex_);
+    held_.resize(slots);
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(loader_, Loader::Open(std::move(options)));
+  PENSTOCK_ASSIGN_OR_RETURN(thread_, StartThread("that takes batches", [this] { Run(); }));
+  return absl::OkStatus();
+}
+
+void FeedSession::Run() {
+  while (true) {
+    Batch batch;
+    const absl::StatusOr<bool> more = loader_->Take(batch);
+    if (stopping_) return;
+    if (!more.ok()) {
+      return writer_.AddText(ToConsumer::kError, generation_, ErrorText(more.status()));
+    }
+    if (!*more) return writer_.AddText(ToConsumer::kEnd, generation_, "");
+    Announce(std::move(batch));
+  }
+}
+
+void FeedSession::Announce(Batch batch) {
+  const uint64_t next = batch.step() + 1;
+  const bool last = next >= steps_->num_steps() || steps_->At(next).begin.epoch != batch.epoch();
+  const auto offset = batch.tensors().front().bytes.data() - memory_->data();
+  const BatchMessage message = {.generation = generation_,
+                                .slot = static_cast<uint32_t>(offset / slot_bytes_),
+                                .flags = last ? kLastOfEpoch : 0,
+                                .step = batch.step(),
+                                .epoch = batch.epoch(),
+                                .position = batch.position(),
+                                .first_row = batch.first_row(),
+                                .rows = static_cast<uint32_t>(batch.rows()),
+                                .global_rows = static_cast<uint32_t>(batch.global_rows()),
+                                .end_epoch = batch.cursor().epoch,
+                                .end_position = batch.cursor().position};
+  {
+    MutexLock lock(&mutex_);
+    held_[message.slot] = std::move(batch);
+  }
+  writer_.AddBatch(message);
+}
+
+absl::Status FeedSession::Release(uint32_t generation, uint64_t slot) {
+  if (generation != generation_) return absl::OkStatus();
+  Batch released;
+  MutexLock lock(&mutex_);
+  if (slot >= held_.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("RELEASE: there is no slot ", slot));
+  }
+  released = std::exchange(held_[slot], Batch());
+  return absl::OkStatus();
+}
+
+void FeedSession::NoteWaiting(uint32_t generation, uint64_t step) {
+  if (generation == generation_ && loader_ != nullptr) loader_->NoteWaiting(step);
+}
+
+void FeedSession::AnswerStats(uint32_t generation) {
+  const LoaderStats stats = loader_ == nullptr ? LoaderStats() : loader_->stats();
+  writer_.AddText(ToConsumer::kStats, generation, StatsText(stats));
+}
+
+}  // namespace penstock::feed

@@ -1,0 +1,63 @@
+// Fills the consumer's memory with batches, from a cursor on, and begins again when told to.
+#ifndef PENSTOCK_CLI_FEED_FEED_SESSION_H_
+#define PENSTOCK_CLI_FEED_FEED_SESSION_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "base/io/unique_fd.h"
+#include "base/mutex.h"
+#include "cli/feed/feed_memory.h"
+#include "cli/feed/feed_writer.h"
+#include "client/loader/loader.h"
+#include "client/loader/loader_shape.h"
+
+namespace penstock::feed {
+
+// A loader whose batches are announced as they are filled, and held until the consumer releases
+// them. By one thread, but for the thread of its own that takes batches.
+class FeedSession {
+ public:
+  // `writer` must outlive it. `slot_bytes` as LoaderShape has it.
+  FeedSession(LoaderOptions options, size_t slot_bytes, FeedWriter& writer);
+  ~FeedSession();
+
+  // Drops what the generation before has fetched, and begins at `start`. An invalid `memory` stands
+  // for that of the generation before. What is wrong is announced as an error of this generation.
+  void Start(uint32_t generation, std::optional<Cursor> start, uint32_t slots, UniqueFd memory);
+  // Both of an earlier generation do nothing. kInvalidArgument: the consumer does not hold the
+  // slot.
+  absl::Status Release(uint32_t generation, uint64_t slot);
+  void NoteWaiting(uint32_t generation, uint64_t step);
+  // Announces the loader's counters.
+  void AnswerStats(uint32_t generation);
+
+ private:
+  absl::Status Open(std::optional<Cursor> start, uint32_t slots, UniqueFd memory);
+  void Stop();
+  // Takes batches until the last one, an error or Stop().
+  void Run();
+  void Announce(Batch batch);
+
+  const LoaderOptions options_;
+  const size_t slot_bytes_;
+  FeedWriter& writer_;
+  std::unique_ptr<FeedMemory> memory_;
+  std::optional<Steps> steps_;  // Of the present generation.
+  std::unique_ptr<Loader> loader_;
+  uint32_t generation_ = 0;
+  std::atomic<bool> stopping_ = false;
+  Mutex mutex_;
+  std::vector<Batch> held_ ABSL_GUARDED_BY(mutex_);  // By slot.
+  std::jthread thread_;
+};
+
+}  // namespace penstock::feed
+
+#endif  // PENSTOCK_CLI_FEED_FEED_SESSION_H_

@@ -1,0 +1,34 @@
+// The texts of `penstock feed`: JSON objects on one line.
+#ifndef PENSTOCK_CLI_FEED_FEED_TEXT_H_
+#define PENSTOCK_CLI_FEED_FEED_TEXT_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/loader/loader.h"
+#include "client/loader/loader_shape.h"
+
+namespace penstock::feed {
+
+// READY. `slots`: how many the consumer is to make.
+std::string ReadyText(const LoaderOptions& options, const LoaderShape& shape, uint32_t slots);
+
+// ERROR: "code" is the canonical name, such as "DATA_LOSS". Of an error that names a damaged record
+// there are "shard", "offset" and "record" too.
+std::string ErrorText(const absl::Status& status);
+
+std::string StatsText(const LoaderStats& stats);
+
+struct StartText {
+  std::optional<Cursor> cursor;
+  uint32_t slots = 0;
+};
+// kInvalidArgument: START's text is not what it should be.
+absl::StatusOr<StartText> ParseStartText(absl::string_view text);
+
+}  // namespace penstock::feed
+
+#endif  // PENSTOCK_CLI_FEED_FEED_TEXT_H_
