@@ -126,7 +126,8 @@ TEST(RemoteLaunchTest, MpirunIsToldHostsRendezvousAndVariables) {
   EXPECT_EQ(absl::StrJoin(MpirunLine(TwoHosts()), " "),
             "mpirun -np 4 -H a:2,b:2 --tag-output --bind-to none "
             "-x PATH -x PENSTOCK_TOKEN_FILE "
-            "-x PENSTOCK_RENDEZVOUS=a:29400 penstock-train --lr 0.1");
+            "-x PENSTOCK_RENDEZVOUS=a:29400 -x MASTER_ADDR=a -x MASTER_PORT=29400 "
+            "penstock-train --lr 0.1");
   RemoteLaunch launch = TwoHosts();
   launch.as_root = true;
   launch.ssh_port = 2222;
@@ -144,10 +145,34 @@ TEST(RemoteLaunchTest, MpirunIsToldHostsRendezvousAndVariables) {
 
 TEST(RemoteLaunchTest, SrunIsToldNodesAndTasks) {
   ASSERT_OK_AND_ASSIGN(const std::vector<std::string> line, SrunLine(TwoHosts()));
-  EXPECT_EQ(
-      absl::StrJoin(line, " "),
-      "srun --ntasks=4 --nodes=2 --ntasks-per-node=2 --nodelist=a,b --label "
-      "--kill-on-bad-exit=1 --export=ALL,PENSTOCK_RENDEZVOUS=a:29400 penstock-train --lr 0.1");
+  EXPECT_EQ(absl::StrJoin(line, " "),
+            "srun --ntasks=4 --nodes=2 --ntasks-per-node=2 --nodelist=a,b --label "
+            "--kill-on-bad-exit=1 "
+            "--export=ALL,PENSTOCK_RENDEZVOUS=a:29400,MASTER_ADDR=a,MASTER_PORT=29400 "
+            "penstock-train --lr 0.1");
+}
+
+TEST(RemoteLaunchTest, ProgramsThatKnowTorchrunGetItsVariables) {
+  RemoteLaunch launch = TwoHosts();
+  launch.program = {"python", "train.py", "--name", "two words"};
+  std::vector<std::string> line = MpirunLine(launch);
+  EXPECT_THAT(std::vector<std::string>(line.end() - 8, line.end()),
+              ElementsAre("sh", "-c",
+                          "export RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE "
+                          "LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK "
+                          "LOCAL_WORLD_SIZE=$OMPI_COMM_WORLD_LOCAL_SIZE; exec \"$@\"",
+                          "sh", "python", "train.py", "--name", "two words"));
+  ASSERT_OK_AND_ASSIGN(line, SrunLine(launch));
+  EXPECT_THAT(std::vector<std::string>(line.end() - 8, line.end()),
+              ElementsAre("sh", "-c",
+                          "export RANK=$SLURM_PROCID WORLD_SIZE=4 LOCAL_RANK=$SLURM_LOCALID "
+                          "LOCAL_WORLD_SIZE=2; exec \"$@\"",
+                          "sh", "python", "train.py", "--name", "two words"));
+  launch.passed_on = {"MASTER_ADDR"};
+  EXPECT_THAT(absl::StrJoin(MpirunLine(launch), " "), Not(HasSubstr("MASTER_ADDR=")));
+  launch.program = {"/opt/bin/penstock-train"};
+  EXPECT_EQ(MpirunLine(launch).back(), "/opt/bin/penstock-train");
+  EXPECT_THAT(MpirunLine(launch), Not(testing::Contains("sh")));
 }
 
 TEST(RemoteLaunchTest, SrunRefusesUnequalHosts) {

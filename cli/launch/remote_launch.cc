@@ -1,5 +1,7 @@
 #include "cli/launch/remote_launch.h"
 
+#include <array>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -8,8 +10,37 @@
 namespace penstock {
 namespace {
 
-std::string Rendezvous(const RemoteLaunch& launch) {
-  return absl::StrCat("PENSTOCK_RENDEZVOUS=", launch.hosts.front().name, ":", launch.port);
+// Where rank 0 listens, for our programs and for those that know torchrun; -x may say otherwise.
+std::vector<std::string> Rendezvous(const RemoteLaunch& launch) {
+  const std::string& host = launch.hosts.front().name;
+  std::vector<std::string> variables = {
+      absl::StrCat("PENSTOCK_RENDEZVOUS=", host, ":", launch.port)};
+  if (!launch.passed_on.contains("MASTER_ADDR")) {
+    variables.push_back(absl::StrCat("MASTER_ADDR=", host));
+  }
+  if (!launch.passed_on.contains("MASTER_PORT")) {
+    variables.push_back(absl::StrCat("MASTER_PORT=", launch.port));
+  }
+  return variables;
+}
+
+// Our programs know the launchers' own variables.
+bool IsOurs(const std::string& program) {
+  return absl::StartsWith(program.substr(program.rfind('/') + 1), "penstock-");
+}
+
+// The program; one that is not ours behind a shell, which gives it torchrun's variables for what
+// its launcher calls rank, world size, local rank and local size.
+std::vector<std::string> WithTorchVariables(const std::vector<std::string>& program,
+                                            const std::array<std::string, 4>& values) {
+  if (program.empty() || IsOurs(program.front())) return program;
+  std::vector<std::string> line = {
+      "sh", "-c",
+      absl::StrCat("export RANK=", values[0], " WORLD_SIZE=", values[1], " LOCAL_RANK=", values[2],
+                   " LOCAL_WORLD_SIZE=", values[3], "; exec \"$@\""),
+      "sh"};
+  line.insert(line.end(), program.begin(), program.end());
+  return line;
 }
 
 // What programs need to be found, and what is meant for ours; the rest is each host's own.
@@ -59,9 +90,12 @@ std::vector<std::string> MpirunLine(const RemoteLaunch& launch) {
   for (const auto& [name, value] : launch.environment) {
     if (IsPassedOn(name) || launch.passed_on.contains(name)) Append(line, {"-x", name});
   }
-  Append(line, {"-x", Rendezvous(launch)});
+  for (const std::string& variable : Rendezvous(launch)) Append(line, {"-x", variable});
   line.insert(line.end(), launch.mpirun.begin(), launch.mpirun.end());
-  line.insert(line.end(), launch.program.begin(), launch.program.end());
+  const std::vector<std::string> program = WithTorchVariables(
+      launch.program, {"$OMPI_COMM_WORLD_RANK", "$OMPI_COMM_WORLD_SIZE",
+                       "$OMPI_COMM_WORLD_LOCAL_RANK", "$OMPI_COMM_WORLD_LOCAL_SIZE"});
+  line.insert(line.end(), program.begin(), program.end());
   return line;
 }
 
@@ -76,15 +110,19 @@ absl::StatusOr<std::vector<std::string>> SrunLine(const RemoteLaunch& launch) {
     }
     names.push_back(host.name);
   }
-  std::vector<std::string> line = {"srun",
-                                   absl::StrCat("--ntasks=", launch.ranks()),
-                                   absl::StrCat("--nodes=", names.size()),
-                                   absl::StrCat("--ntasks-per-node=", launch.hosts.front().slots),
-                                   absl::StrCat("--nodelist=", absl::StrJoin(names, ",")),
-                                   "--label",
-                                   "--kill-on-bad-exit=1",
-                                   absl::StrCat("--export=ALL,", Rendezvous(launch))};
-  line.insert(line.end(), launch.program.begin(), launch.program.end());
+  std::vector<std::string> line = {
+      "srun",
+      absl::StrCat("--ntasks=", launch.ranks()),
+      absl::StrCat("--nodes=", names.size()),
+      absl::StrCat("--ntasks-per-node=", launch.hosts.front().slots),
+      absl::StrCat("--nodelist=", absl::StrJoin(names, ",")),
+      "--label",
+      "--kill-on-bad-exit=1",
+      absl::StrCat("--export=ALL,", absl::StrJoin(Rendezvous(launch), ","))};
+  const std::vector<std::string> program = WithTorchVariables(
+      launch.program, {"$SLURM_PROCID", absl::StrCat(launch.ranks()), "$SLURM_LOCALID",
+                       absl::StrCat(launch.hosts.front().slots)});
+  line.insert(line.end(), program.begin(), program.end());
   return line;
 }
 

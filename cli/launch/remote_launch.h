@@ -29,10 +29,12 @@ struct RemoteLaunch {
   uint32_t ranks() const;
 };
 
-// mpirun (Open MPI), with every line of output marked by its rank.
+// mpirun (Open MPI), with every line of output marked by its rank. A program other than ours runs
+// behind a shell that sets torchrun's RANK, WORLD_SIZE, LOCAL_RANK and LOCAL_WORLD_SIZE.
 std::vector<std::string> MpirunLine(const RemoteLaunch& launch);
 
-// srun, inside an allocation. kInvalidArgument: hosts with different numbers of ranks.
+// srun, inside an allocation; the program runs as by MpirunLine(). kInvalidArgument: hosts with
+// different numbers of ranks.
 absl::StatusOr<std::vector<std::string>> SrunLine(const RemoteLaunch& launch);
 
 }  // namespace penstock
