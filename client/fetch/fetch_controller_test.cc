@@ -53,6 +53,16 @@ TEST_F(FetchControllerTest, NeverOpensMoreWindowsThanAServerAllows) {
   EXPECT_LT(fleet.most_windows(), 1024u);
 }
 
+// An epoch is a batch, and there are slots for hundreds.
+TEST_F(FetchControllerTest, LooksAheadOverFewOfManySmallEpochs) {
+  MakePlan(Chunks(1, 40));
+  controller_.num_slots = 500;
+  FakeFleet& fleet = MakeFleet({.servers = 1}, {.global_batch_size = 40, .epochs = 2000});
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_EQ(fleet.delivered(), 2000u);
+  EXPECT_LE(fleet.most_windows(), 64u);
+}
+
 TEST_F(FetchControllerTest, UnshuffledEpochsUseAllServers) {
   MakePlan(Chunks(300, 40), {.shuffle = false});
   FakeFleet& fleet = MakeFleet({.servers = 3});

@@ -7,6 +7,8 @@ namespace {
 
 // Entries that a client keeps, whatever its slots: so far the walk goes, and a step further.
 constexpr size_t kMaxWindows = size_t{1} << 20;
+// So many epochs are in use at once: data of few rows would else have one for each slot.
+constexpr size_t kMaxEpochs = 64;
 
 }  // namespace
 
@@ -22,9 +24,17 @@ PlanWalker::PlanWalker(const Plan& plan, const Steps& steps, uint64_t num_steps,
 
 void PlanWalker::Walk() {
   while (slots_.CanTake()) {
-    if (fetcher_.num_windows() >= kMaxWindows && slots_.HasUndelivered()) return;
+    if (slots_.HasUndelivered() && (fetcher_.num_windows() >= kMaxWindows || EpochsAreMany())) {
+      return;
+    }
     WalkStep();
   }
+}
+
+bool PlanWalker::EpochsAreMany() {
+  if (orders_.size() < kMaxEpochs) return false;
+  std::erase_if(orders_, [](const auto& entry) { return entry.second.expired(); });
+  return orders_.size() >= kMaxEpochs;
 }
 
 void PlanWalker::WalkStep() {
@@ -71,7 +81,6 @@ std::shared_ptr<const EpochOrder> PlanWalker::OrderOf(uint64_t epoch) {
   std::shared_ptr<const EpochOrder> order = orders_[epoch].lock();
   if (order == nullptr) {
     order = std::make_shared<const EpochOrder>(plan_.Epoch(epoch));
-    std::erase_if(orders_, [](const auto& entry) { return entry.second.expired(); });
     orders_[epoch] = order;
   }
   return order;

@@ -32,6 +32,7 @@ class PlanWalker {
   void Walk();
 
  private:
+  bool EpochsAreMany();
   void WalkStep();
   void WalkRange(const RowRange& range, const ReadyStep& step, uint32_t& slot_row);
   void Want(const WindowRun& run, const ReadyStep& step, uint32_t slot_row);
@@ -47,6 +48,7 @@ class PlanWalker {
   SlotQueue& slots_;
   Fetcher& fetcher_;
   FetchActions& actions_;
+  // By epoch; some are of no more use.
   std::map<uint64_t, std::weak_ptr<const EpochOrder>> orders_;
   std::shared_ptr<const EpochOrder> walked_order_;
   std::optional<EpochOrder::Walker> walker_;
