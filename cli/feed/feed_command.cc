@@ -41,11 +41,13 @@ struct FeedFlags {
   bool record_ids = false;
 };
 
-// Launchers send these to every process of a job: the consumer decides what they mean.
-void IgnoreSignals() {
-  for (const int number : {SIGINT, SIGHUP, SIGTERM, SIGUSR1, SIGUSR2}) {
-    std::signal(number, SIG_IGN);
-  }
+// Launchers send these to every process of a job: the consumer decides what they mean. They are
+// blocked, in all threads that start later too, since what indexes a dataset handles some of them.
+void BlockSignals() {
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  for (const int number : {SIGINT, SIGHUP, SIGTERM, SIGUSR1, SIGUSR2}) sigaddset(&blocked, number);
+  pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
 }
 
 void ShareHost(const FeedFlags& flags, LoaderOptions& options) {
@@ -62,7 +64,7 @@ void ShareHost(const FeedFlags& flags, LoaderOptions& options) {
 absl::StatusOr<LoaderOptions> OptionsOf(const FeedFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, ToLoaderOptions(flags.loader));
   PENSTOCK_RETURN_IF_ERROR(CheckDatasetArgument(flags.loader.manifest));
-  options.report = [](absl::string_view line) { PrintEscaped(stderr, "%s\n", line); };
+  options.report = [](absl::string_view line) { PrintEscaped(stderr, "warning: %s\n", line); };
   PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
   PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options, flags.loader.dtype));
   options.record_ids = flags.record_ids;
@@ -110,9 +112,10 @@ absl::Status Carry(feed::Request request, feed::FeedSession& session) {
 // Until the consumer closes the socket or ends.
 absl::Status Serve(int socket, const UniqueFd& consumer, feed::FeedSession& session) {
   feed::FeedRequests requests(socket);
+  std::vector<feed::Request> next;
   while (WaitForRequest(socket, consumer)) {
-    PENSTOCK_ASSIGN_OR_RETURN(std::vector<feed::Request> next, requests.Next());
-    if (next.empty()) break;
+    PENSTOCK_ASSIGN_OR_RETURN(const bool more, requests.Next(next));
+    if (!more) break;
     for (feed::Request& request : next) {
       PENSTOCK_RETURN_IF_ERROR(Carry(std::move(request), session));
     }
@@ -142,7 +145,7 @@ absl::Status RunSession(const FeedFlags& flags, int socket, const UniqueFd& cons
 }
 
 absl::Status Feed(const FeedFlags& flags) {
-  IgnoreSignals();
+  BlockSignals();
   const UniqueFd socket(flags.control_fd);
   PENSTOCK_ASSIGN_OR_RETURN(const UniqueFd consumer, WatchProcess(flags.parent_pid));
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<feed::FeedWriter> writer,
@@ -163,7 +166,8 @@ void AddFeedCommand(CLI::App& app, absl::Status& outcome) {
   auto flags = std::make_shared<FeedFlags>();
   AddLoaderFlags(command, flags->loader);
   AddStepsFlag(command, flags->loader);
-  command.add_option("--control-fd", flags->control_fd, "The socket to the process that started it")
+  command
+      .add_option("--control-fd", flags->control_fd, "The socket to the process that started it")
       ->check(WholeNumber(0, 1 << 20))
       ->required();
   command

@@ -18,7 +18,7 @@ absl::StatusOr<std::unique_ptr<FeedMemory>> FeedMemory::Map(UniqueFd memory, siz
     return absl::InvalidArgumentError(
         "START: the descriptor is no memfd that is sealed against shrinking (F_SEAL_SHRINK)");
   }
-  struct stat info{};
+  struct stat info {};
   if (fstat(memory.get(), &info) != 0) return ErrnoToStatus(errno, "START: the memory");
   const auto size = static_cast<size_t>(info.st_size);
   if (size < bytes) {

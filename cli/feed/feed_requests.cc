@@ -54,8 +54,8 @@ absl::StatusOr<std::optional<Request>> FeedRequests::Cut(size_t& at) {
   if (bytes_.size() - at < sizeof request.message) return std::nullopt;
   std::memcpy(&request.message, bytes_.data() + at, sizeof request.message);
   if (!IsKnown(request.message.kind)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the control socket: a message of kind ", static_cast<uint32_t>(request.message.kind)));
+    return absl::InvalidArgumentError(absl::StrCat("the control socket: a message of kind ",
+                                                   static_cast<uint32_t>(request.message.kind)));
   }
   size_t end = at + sizeof request.message;
   if (request.message.kind == ToFeed::kStart) {
@@ -73,20 +73,17 @@ absl::StatusOr<std::optional<Request>> FeedRequests::Cut(size_t& at) {
   return request;
 }
 
-absl::StatusOr<std::vector<Request>> FeedRequests::Next() {
-  std::vector<Request> requests;
-  while (requests.empty()) {
-    PENSTOCK_ASSIGN_OR_RETURN(const bool more, Receive());
-    if (!more) break;
-    size_t at = 0;
-    while (true) {
-      PENSTOCK_ASSIGN_OR_RETURN(std::optional<Request> request, Cut(at));
-      if (!request.has_value()) break;
-      requests.push_back(*std::move(request));
-    }
-    bytes_.erase(0, at);
+absl::StatusOr<bool> FeedRequests::Next(std::vector<Request>& requests) {
+  requests.clear();
+  PENSTOCK_ASSIGN_OR_RETURN(const bool more, Receive());
+  size_t at = 0;
+  while (more) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::optional<Request> request, Cut(at));
+    if (!request.has_value()) break;
+    requests.push_back(*std::move(request));
   }
-  return requests;
+  bytes_.erase(0, at);
+  return more;
 }
 
 }  // namespace penstock::feed

@@ -24,9 +24,10 @@ class FeedRequests {
  public:
   explicit FeedRequests(int socket) : socket_(socket) {}
 
-  // Blocks until there is at least one; empty: the consumer has closed the socket.
-  // kInvalidArgument: it sent what is no request.
-  absl::StatusOr<std::vector<Request>> Next();
+  // Receives once, which blocks if nothing has come, and fills `requests` with those that are now
+  // complete. False: the consumer has closed the socket. kInvalidArgument: it sent what is no
+  // request.
+  absl::StatusOr<bool> Next(std::vector<Request>& requests);
 
  private:
   // False at the end of the stream.

@@ -93,7 +93,8 @@ std::string StatsText(const LoaderStats& stats) {
 }
 
 absl::StatusOr<StartText> ParseStartText(absl::string_view text) {
-  const auto json = nlohmann::json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  const auto json =
+      nlohmann::json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("slots") || !json["slots"].is_number_unsigned() ||
       !json.contains("cursor") || !json["cursor"].is_string()) {
     return absl::InvalidArgumentError(

@@ -26,8 +26,8 @@ absl::StatusOr<LoaderShape> DescribeLoader(const LoaderOptions& options) {
   for (size_t i = 0; i < shape.tensors.size(); ++i) shape.offsets.push_back(layout.offset(i));
   if (options.record_ids) shape.record_ids_offset = layout.offset(shape.tensors.size());
   const uint64_t most = options.max_steps > 0 ? options.max_steps : steps.num_steps();
-  shape.slots = NumSlots(options.look_ahead_bytes, shape.slot_bytes,
-                         std::min(most, steps.num_steps()));
+  shape.slots =
+      NumSlots(options.look_ahead_bytes, shape.slot_bytes, std::min(most, steps.num_steps()));
   return shape;
 }
 
