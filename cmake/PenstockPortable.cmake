@@ -1,6 +1,8 @@
 # -DPENSTOCK_PORTABLE=ON: programs that need nothing of the machine they run on but glibc. Turns every
 # imported shared library into its static one, beside it or in PENSTOCK_ARCHIVES, where
 # cmake/portable/archives.sh puts those that Debian does not package. mold reads archives in any order.
+#
+# -DPENSTOCK_STATIC=ON links glibc too: programs that need nothing but the kernel, for the Python wheel.
 if(PENSTOCK_TESTS OR PENSTOCK_BENCHMARKS)
   message(FATAL_ERROR "PENSTOCK_PORTABLE builds programs alone: -DPENSTOCK_TESTS=OFF -DPENSTOCK_BENCHMARKS=OFF")
 endif()
@@ -26,7 +28,8 @@ endfunction()
 function(penstock_archives_of list out)
   set(found "")
   foreach(item IN LISTS ${list})
-    if(item MATCHES "^/.*\\.so(\\.[0-9.]+)?$" AND NOT item MATCHES "/lib(m|dl|pthread|rt)\\.so")
+    if(item MATCHES "^/.*\\.so(\\.[0-9.]+)?$"
+        AND (PENSTOCK_STATIC OR NOT item MATCHES "/lib(m|dl|pthread|rt)\\.so"))
       penstock_archive_of(${item} archive)
       if(NOT archive)
         message(FATAL_ERROR "PENSTOCK_PORTABLE: no static library for ${item}, neither beside it nor "
@@ -74,5 +77,10 @@ foreach(kind BULLDOZER EXCAVATOR PILEDRIVER STEAMROLLER)
   list(APPEND PENSTOCK_OPENBLAS_OPTIONS -Wl,--defsym=gotoblas_${kind}=gotoblas_SANDYBRIDGE)
 endforeach()
 
-# What glibc has since 2.36 alone; the rest asks for 2.35 (docs/guides/portable.md).
-add_library(penstock_older_glibc OBJECT ${PROJECT_SOURCE_DIR}/cmake/portable/arc4random.c)
+if(PENSTOCK_STATIC)
+  # Modules would bring the glibc of the machine along.
+  add_library(penstock_no_modules OBJECT ${PROJECT_SOURCE_DIR}/cmake/portable/no_modules.c)
+else()
+  # What glibc has since 2.36 alone; the rest asks for 2.35 (docs/guides/portable.md).
+  add_library(penstock_older_glibc OBJECT ${PROJECT_SOURCE_DIR}/cmake/portable/arc4random.c)
+endif()

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Gathers the licences of all that the portable programs have inside, from Debian's packages.
+
+    licenses.py BUILD OUT PROGRAM...
+
+BUILD is the folder of a build with PENSTOCK_PORTABLE, which wrote PROGRAM.map beside each program.
+What is inside is told from that map (libraries) and from the files that the compiler read (headers
+with code). OUT has, for each source package, its file `copyright`; the licences that these name;
+and SOURCES, the exact versions, with which anyone can get the sources and link again.
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+COMMON = pathlib.Path("/usr/share/common-licenses")
+# The kernel's interface: its licence does not extend to programs that use it.
+NO_CODE = {"linux-libc-dev"}
+SOURCES = """\
+Debian's source packages of all that is linked into these programs. Each can be fetched, with
+`apt-get source PACKAGE=VERSION` or from https://snapshot.debian.org, and the programs can be built
+and linked with it again from the sources of Penstock.
+
+"""
+
+
+def output(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def linked(build, program):
+    """The archives and objects, not of this build, that have a part in a program."""
+    text = (build / "bin" / f"{program}.map").read_text()
+    names = re.findall(r"(\S+\.a)\(|(\S+/r?crt\w*\.o):\(", text)
+    paths = {(build / (archive or start)).resolve() for archive, start in names}
+    found = {path for path in paths if build not in path.parents}
+    assert found, f"{program}.map names no library"
+    return found
+
+
+def included(build):
+    """The headers, not of this checkout, that the build read."""
+    deps = output("ninja", "-C", build, "-t", "deps")
+    return {pathlib.Path(path).resolve() for path in re.findall(r"^ +(/usr/\S+)$", deps, re.M)}
+
+
+def package_of(paths):
+    """The packages of files. An archive in build/archives is made from the sources of the package
+    that has the shared library of its name."""
+    names = [str(path) if str(path).startswith("/usr/") else f"*/{path.stem}.so" for path in paths]
+    lines = output("dpkg", "-S", *names).splitlines()
+    return {re.split(r"[:,]", line)[0] for line in lines}
+
+
+def sources(packages):
+    """Source package and version -> one of its binary packages."""
+    found = {}
+    for package in sorted(packages - NO_CODE):
+        said = output("dpkg-query", "-W", "-f", "${source:Package} ${source:Version}\n", package)
+        found.setdefault(said.split("\n")[0], package)
+    return found
+
+
+def main(build, out, *programs):
+    build, out = pathlib.Path(build).resolve(), pathlib.Path(out)
+    shutil.rmtree(out, ignore_errors=True)
+    files = included(build).union(*(linked(build, program) for program in programs))
+    named = set()
+    found = sources(package_of(files))
+    for source, package in found.items():
+        text = pathlib.Path("/usr/share/doc", package, "copyright").read_text(errors="replace")
+        folder = out / source.split()[0]
+        folder.mkdir(parents=True)
+        (folder / "copyright").write_text(text)
+        named.update(re.findall(rf"{COMMON}/([\w.-]*\w)", text))
+    (out / "common-licenses").mkdir()
+    for name in sorted(named):
+        shutil.copy(COMMON / name, out / "common-licenses")
+    (out / "SOURCES").write_text(SOURCES + "".join(f"{source}\n" for source in sorted(found)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
