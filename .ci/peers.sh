@@ -10,8 +10,14 @@ if ! cmp -s .ci/requirements-peers.txt "$stamp"; then
   build/peers/bin/pip install -q --disable-pip-version-check -r .ci/requirements-peers.txt
   cp .ci/requirements-peers.txt "$stamp"
 fi
-.ci/build.sh release --target penstock
+.ci/build.sh release --target penstock --target penstock-server
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 PENSTOCK_BIN=build/release/bin $python tests/tensorflow/datasets.py compare "$work"
 $python records/image/testing/make_expectations.py --compare
+# The Python package beside the frameworks that it is used with.
+export PENSTOCK_BIN=$PWD/build/release/bin PYTHONPATH=$PWD/client/python
+for name in import_orders frameworks distributed docs; do
+  echo "== python: $name"
+  $python "client/python/tests/${name}_test.py"
+done

@@ -1,0 +1,266 @@
+"""The process `penstock feed`: how it is started, talked to and ended, and what its death means."""
+
+from __future__ import annotations
+
+import array
+import collections
+import contextlib
+import fcntl
+import logging
+import os
+import select
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+
+from penstock._programs import program
+from penstock.errors import Error, FeedError, InvalidArgumentError
+
+logger = logging.getLogger("penstock")
+
+_MAX_LOG_BYTES = 1 << 20
+_LAST_LINES = 8
+_SOCKET_BYTES = 1 << 20
+_RECEIVE_BYTES = 1 << 20
+_END_SECONDS = 2.0
+_USAGE_ERROR = 2  # The exit code of wrong options.
+_WARNING = "warning: "  # Of lines that an operator should see.
+_PREFIX = "penstock: "  # Of the line that says why it ends.
+_POLL_MS = 100  # How late a signal or a line of the feed may be noticed.
+
+
+class FeedLog:
+    """What the feed writes to standard error, as records of the logger "penstock".
+
+    The lines go to a file in memory. A pipe would stop the feed if nobody read it, and a thread
+    that reads would compete for the interpreter.
+    """
+
+    def __init__(self) -> None:
+        self.fd = os.memfd_create("penstock-feed-log", os.MFD_CLOEXEC)
+        fcntl.fcntl(self.fd, fcntl.F_SETFL, os.O_APPEND)  # So that truncating needs no agreement.
+        self.last_lines: collections.deque[str] = collections.deque(maxlen=_LAST_LINES)
+        self._offset = 0
+        self._rest = b""
+
+    def forward(self, *, final: bool = False, quiet: bool = False) -> None:
+        """Logs the lines that are new; with `final` also one without its end.
+
+        With `quiet` it only remembers them: an exception will say them.
+        """
+        if self.fd < 0:
+            return
+        while data := os.pread(self.fd, 1 << 16, self._offset):
+            self._offset += len(data)
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            self._take(lines, quiet)
+        if final and self._rest:
+            self._take([self._rest], quiet)
+            self._rest = b""
+        if self._offset > _MAX_LOG_BYTES:
+            os.ftruncate(self.fd, 0)
+            self._offset = 0
+
+    def _take(self, lines: list[bytes], quiet: bool) -> None:
+        for line in lines:
+            text = line.decode("utf-8", "replace").rstrip()
+            if text:
+                self.last_lines.append(text)
+            if text and not quiet:
+                warning = text.startswith(_WARNING)
+                logger.log(logging.WARNING if warning else logging.INFO, "%s",
+                           text.removeprefix(_WARNING))
+
+    def close(self, quiet: bool = False) -> None:
+        """Logs what is left, and frees the memory."""
+        if self.fd >= 0:
+            self.forward(final=True, quiet=quiet)
+            os.close(self.fd)
+            self.fd = -1
+
+
+class Feed:
+    """A running `penstock feed` and the socket to it.
+
+    It is in a session of its own, and ends when the socket is shut down or this process ends.
+    """
+
+    def __init__(self, arguments: Sequence[str], pass_fds: Sequence[int] = ()) -> None:
+        self.owner = os.getpid()
+        self.path = program("penstock")
+        self.log = FeedLog()
+        self.socket, child = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        for end in (self.socket, child):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BYTES)
+        try:
+            with child:
+                self.process = self._spawn(arguments, child.fileno(), pass_fds)
+        except BaseException:
+            self.socket.close()
+            self.log.close()
+            raise
+        self._poll = select.poll()
+        self._poll.register(self.socket, select.POLLIN)
+        self._next_log = time.monotonic() + _POLL_MS / 1000
+
+    def _spawn(
+        self, arguments: Sequence[str], control: int, pass_fds: Sequence[int]
+    ) -> subprocess.Popen[bytes]:
+        path = self.path
+        command = [path, "feed", *arguments]
+        command += ["--control-fd", str(control), "--parent-pid", str(self.owner)]
+        try:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=self.log.fd,
+                stderr=self.log.fd,
+                pass_fds=(control, *pass_fds),
+                start_new_session=True,
+            )
+        except PermissionError as error:
+            raise PermissionError(error.errno, why_not_executable(path, error), path) from None
+        except OSError as error:
+            raise FeedError(f"{path} cannot be started: {error.strerror}") from error
+
+    def send(self, data: bytes, fd: int | None = None) -> None:
+        """Sends `data`, waiting for room if there is none. FeedError: the feed has ended."""
+        rights = [] if fd is None else [_rights(fd)]
+        try:
+            while data:
+                sent = self.socket.sendmsg([data], rights)
+                data, rights = data[sent:], []
+        except OSError:
+            raise self.death() from None
+
+    def receive(self) -> bytes:
+        """What has arrived; b"" if nothing has. FeedError: the feed has ended."""
+        try:
+            data = self.socket.recv(_RECEIVE_BYTES, socket.MSG_DONTWAIT)
+        except (BlockingIOError, InterruptedError):
+            return b""
+        except OSError:
+            data = b""
+        if not data:
+            raise self.death()
+        return data
+
+    def wait(self, milliseconds: int = _POLL_MS) -> bool:
+        """Waits until receive() has something, for a time; forwards the feed's lines meanwhile."""
+        arrived = bool(self._poll.poll(min(milliseconds, _POLL_MS)))
+        if not arrived or time.monotonic() >= self._next_log:
+            self.forward_log()
+        return arrived
+
+    def forward_log(self) -> None:
+        """Logs new lines."""
+        self._next_log = time.monotonic() + _POLL_MS / 1000
+        self.log.forward()
+
+    @property
+    def log_due(self) -> bool:
+        """Whether new lines were not looked for in a while."""
+        return time.monotonic() >= self._next_log
+
+    def death(self) -> Error:
+        """The exception for a feed that ended though nobody closed it."""
+        returncode = self._returncode()
+        self.log.forward(final=True, quiet=returncode == _USAGE_ERROR)
+        lines = list(self.log.last_lines)
+        told = [line for line in lines if line.startswith(_PREFIX)]
+        if returncode == _USAGE_ERROR and told:
+            return InvalidArgumentError(told[-1].removeprefix(_PREFIX))
+        text = f"penstock feed (process {self.process.pid}) {describe_end(returncode)}"
+        if lines:
+            text += ". Its last lines:\n  " + "\n  ".join(lines)
+        return FeedError(text, returncode)
+
+    def _returncode(self) -> int | None:
+        """Of the process, which is about to end; None if other code has taken it."""
+        if self.process.returncode is not None:
+            return self.process.returncode
+        deadline = time.monotonic() + _END_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                ended = os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+            except ChildProcessError:
+                return None
+            if ended is not None:
+                return self.process.wait()
+            time.sleep(0.005)
+        return None
+
+    @property
+    def dead(self) -> bool:
+        """Whether the process has ended."""
+        return self.process.poll() is not None
+
+    def shut(self) -> None:
+        """Tells the feed to end, and a thread that waits that nothing will come."""
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self, quiet: bool = False) -> None:
+        """Ends the feed, by force if it does not end by itself. May be called again.
+
+        `quiet`: what it says at last is not logged.
+        """
+        if os.getpid() != self.owner:
+            return self.abandon()
+        self.shut()
+        self.socket.close()
+        try:
+            self.process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.log.close(quiet)
+
+    def abandon(self) -> None:
+        """In a forked child: lets go of what belongs to the parent, which keeps it."""
+        self.socket.close()
+        if self.log.fd >= 0:
+            os.close(self.log.fd)
+            self.log.fd = -1
+        # No child of this process: nobody should wait for it, nor warn that it runs.
+        self.process.returncode = 0
+
+
+def _rights(fd: int) -> tuple[int, int, array.array[int]]:
+    return socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd])
+
+
+def why_not_executable(path: str, error: OSError) -> str:
+    """Why a program was refused by the system."""
+    with contextlib.suppress(OSError):
+        if os.statvfs(path).f_flag & os.ST_NOEXEC:
+            return (
+                "the file system of this program is mounted noexec: copy the programs to another "
+                "one, and set PENSTOCK_BIN to their folder"
+            )
+    return f"this program may not be executed ({error.strerror})"
+
+
+def describe_end(returncode: int | None) -> str:
+    """How a process ended, and what that often means."""
+    if returncode is None:
+        return (
+            "ended. Its exit code is unknown: other code of this process waits for all children, "
+            "or ignores SIGCHLD"
+        )
+    if returncode >= 0:
+        return f"ended with exit code {returncode}"
+    number = -returncode
+    try:
+        name = f" ({signal.Signals(number).name})"
+    except ValueError:
+        name = ""
+    hint = ""
+    if number == signal.SIGKILL:
+        hint = (
+            ". If nobody sent it, the kernel ran out of memory (see dmesg, or the limit of the "
+            "container): lower look_ahead or memory_budget"
+        )
+    return f"was ended by signal {number}{name}{hint}"

@@ -1,0 +1,113 @@
+"""The keywords of a Loader, and the options of `penstock feed` that they stand for."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from penstock.errors import InvalidArgumentError
+
+PathLike = str | os.PathLike[str]
+
+
+def _text(value: Any) -> str:
+    return str(value)
+
+
+def _path(value: PathLike) -> str:
+    return os.fspath(value)
+
+
+def _servers(value: Any) -> str:
+    return value if isinstance(value, str) else ",".join(value)
+
+
+def _bytes(value: Any) -> str:
+    """A number of bytes, or text such as "64MiB"."""
+    return str(value)
+
+
+def _seconds(value: Any) -> str:
+    """A number of seconds, or text such as "250ms"."""
+    return value if isinstance(value, str) else f"{value}s"
+
+
+def _epochs(value: Any) -> str:
+    return "0" if value is None else str(value)
+
+
+# Keyword, option, and how the value is written. None leaves the option out.
+_VALUES: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "servers": ("--servers", _servers),
+    "spec": ("--spec", _path),
+    "global_batch_size": ("--global-batch-size", _text),
+    "seed": ("--seed", _text),
+    "split": ("--split", _text),
+    "dtype": ("--dtype", _text),
+    "remainder": ("--remainder", _text),
+    "epochs": ("--epochs", _epochs),
+    "max_steps": ("--steps", _text),
+    "rank": ("--rank", _text),
+    "world_size": ("--world-size", _text),
+    "local_size": ("--local-ranks", _text),
+    "lanes": ("--lanes", _text),
+    "window_chunks": ("--window-chunks", _text),
+    "strip_rows": ("--strip-rows", _text),
+    "look_ahead": ("--look-ahead", _bytes),
+    "server_timeout": ("--server-timeout", _seconds),
+    "on_error": ("--on-error", _text),
+    "data_root": ("--data-root", _path),
+    "tls_ca": ("--tls-ca", _path),
+    "tls_cert": ("--tls-cert", _path),
+    "tls_key": ("--tls-key", _path),
+    "tls_server_name": ("--tls-server-name", _text),
+    "token_file": ("--token-file", _path),
+    "threads": ("--threads", _text),
+    "memory_budget": ("--memory-budget", _bytes),
+    "connections": ("--connections", _text),
+}
+# Keyword, option, and the value with which the option is given.
+_FLAGS: dict[str, tuple[str, bool]] = {
+    "shuffle": ("--no-shuffle", False),
+    "shm": ("--no-shm", False),
+    "checksums": ("--checksums", True),
+    "record_ids": ("--record-ids", True),
+    "tls": ("--tls", True),
+}
+_KEYWORD_OF = {option: keyword for keyword, (option, _) in _VALUES.items()}
+_KEYWORD_OF |= {option: f"{keyword}={value}" for keyword, (option, value) in _FLAGS.items()}
+_KEYWORD_OF["--cursor"] = "the cursor"
+
+
+def feed_arguments(dataset: PathLike, options: Mapping[str, Any]) -> list[str]:
+    """The command line of `penstock feed`.
+
+    Errors:
+        TypeError: a value is of a type that its option does not take.
+    """
+    arguments = ["--manifest", os.fspath(dataset)]
+    for keyword, value in options.items():
+        if keyword in _FLAGS:
+            option, given = _FLAGS[keyword]
+            arguments += [option] if bool(value) is given else []
+        elif value is not None or keyword == "epochs":
+            option, write = _VALUES[keyword]
+            arguments.append(f"{option}={_written(keyword, value, write)}")
+    return arguments
+
+
+def _written(keyword: str, value: Any, write: Callable[[Any], str]) -> str:
+    try:
+        return write(value)
+    except TypeError:
+        raise TypeError(f"{keyword}: not a {type(value).__name__}") from None
+
+
+def in_keywords(error: InvalidArgumentError) -> InvalidArgumentError:
+    """The same error, with keywords in place of options."""
+    text = re.sub(
+        "--[a-z][a-z-]*", lambda match: _KEYWORD_OF.get(match[0], match[0]), str(error)
+    )
+    return InvalidArgumentError(text)

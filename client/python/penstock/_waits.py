@@ -1,0 +1,42 @@
+"""How long a consumer blocks."""
+
+from __future__ import annotations
+
+import time
+
+
+class Waits:
+    """How long the consumer blocked. What came before the first batch is counted apart."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.first_seconds = 0.0
+        self.count = 0
+        self._elapsed = 0.0  # Of the periods that have ended.
+        self._began: float | None = None
+
+    def start(self) -> None:
+        """A START was sent: a period ends, and another begins with its first batch."""
+        self._elapsed += self._period()
+        self._began = None
+
+    def add(self, began: float, ended: float, first: bool) -> None:
+        """The consumer blocked from `began` to `ended`, perhaps for the first batch."""
+        if first:
+            self.first_seconds += ended - began
+        else:
+            self.seconds += ended - began
+            self.count += 1
+
+    def has_batch(self) -> None:
+        """A batch is there: if it is the first, the period begins."""
+        if self._began is None:
+            self._began = time.perf_counter()
+
+    def _period(self) -> float:
+        return 0.0 if self._began is None else time.perf_counter() - self._began
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the first batch, summed over all STARTs."""
+        return self._elapsed + self._period()

@@ -1,0 +1,470 @@
+"""Horovod's names over torch.distributed: a script of Horovod changes one import.
+
+    import penstock.distributed as hvd
+
+    hvd.init()
+    optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
+    hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+    hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+
+Start it with `penstock launch -np 2 -H localhost:2 python train.py`, with torchrun, mpirun or srun.
+Ranks talk by gloo on CPUs, and by NCCL where `torch.cuda.is_available()`. If torch.distributed is
+initialised already, that is used.
+
+Every rank must call the same functions in the same order. Names of operations are accepted and
+ignored, for the order tells ranks what belongs together.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+
+from ._ranks import find_ranks
+
+_T = TypeVar("_T")
+_dist: Any = dist  # Parts of it are not typed.
+_BUCKET_BYTES = 25 << 20  # Gradients that travel together, as in DistributedDataParallel.
+_started_here = False
+
+
+class ReduceOp:
+    """How values of several ranks become one."""
+
+    def __init__(self, name: str, op: Any) -> None:
+        self._name, self.op = name, op
+
+    def __repr__(self) -> str:
+        return f"penstock.distributed.{self._name}"
+
+
+Average = ReduceOp("Average", dist.ReduceOp.SUM)  # Divided afterwards: gloo has no average.
+Sum = ReduceOp("Sum", dist.ReduceOp.SUM)
+Min = ReduceOp("Min", dist.ReduceOp.MIN)
+Max = ReduceOp("Max", dist.ReduceOp.MAX)
+Product = ReduceOp("Product", dist.ReduceOp.PRODUCT)
+
+
+class _NoCompression:
+    """Gradients travel as they are."""
+
+    @staticmethod
+    def compress(tensor: torch.Tensor) -> tuple[torch.Tensor, torch.dtype]:
+        return tensor, tensor.dtype
+
+    @staticmethod
+    def decompress(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        return tensor.to(dtype)
+
+
+class _HalfCompression(_NoCompression):
+    """Gradients travel as float16."""
+
+    @staticmethod
+    def compress(tensor: torch.Tensor) -> tuple[torch.Tensor, torch.dtype]:
+        if not tensor.is_floating_point():
+            return tensor, tensor.dtype
+        return tensor.to(torch.float16), tensor.dtype
+
+
+class Compression:
+    """What gradients become while they travel."""
+
+    none = _NoCompression
+    fp16 = _HalfCompression
+
+
+def init() -> None:
+    """Joins the other ranks, which the launcher's variables name; one process alone is one rank.
+
+    Call it once, before anything else. Where ranks meet is MASTER_ADDR and MASTER_PORT, which
+    `penstock launch` and torchrun set, or else PENSTOCK_RENDEZVOUS (HOST:PORT).
+
+    Raises InvalidArgumentError (a ValueError) if the variables contradict each other, and
+    RuntimeError if there are several ranks and no address where they meet.
+    """
+    global _started_here
+    if dist.is_initialized():
+        return
+    ranks = find_ranks()
+    backend = "nccl" if torch.cuda.is_available() else "gloo"
+    if backend == "nccl":
+        torch.cuda.set_device(local_rank() % torch.cuda.device_count())
+    if ranks.world_size == 1:
+        dist.init_process_group(backend, store=_dist.HashStore(), rank=0, world_size=1)
+    else:
+        dist.init_process_group(backend, init_method=_meeting_place(), rank=ranks.rank,
+                                world_size=ranks.world_size)
+    _started_here = True
+    atexit.register(shutdown)
+
+
+def _meeting_place() -> str:
+    if os.environ.get("MASTER_ADDR") and os.environ.get("MASTER_PORT"):
+        return "env://"  # Not tcp://: torchrun's agent may keep the store at that port already.
+    told = os.environ.get("PENSTOCK_RENDEZVOUS", "")
+    if told and not told.startswith("unix-abstract:"):
+        return f"tcp://{told}"
+    raise RuntimeError("several ranks need an address where they meet: start them with penstock "
+                       "launch or torchrun, or set MASTER_ADDR and MASTER_PORT")
+
+
+def shutdown() -> None:
+    """Leaves the other ranks, if init() joined them. It is called at exit, too."""
+    global _started_here
+    if _started_here and dist.is_initialized():
+        dist.destroy_process_group()
+    _started_here = False
+
+
+def is_initialized() -> bool:
+    """Whether ranks have met."""
+    return dist.is_available() and dist.is_initialized()
+
+
+def _check_initialized() -> None:
+    if not is_initialized():
+        raise ValueError("penstock.distributed is not initialised: call init() first")
+
+
+def rank() -> int:
+    """The number of this rank, from 0 on."""
+    _check_initialized()
+    return dist.get_rank()
+
+
+def size() -> int:
+    """The number of ranks."""
+    _check_initialized()
+    return dist.get_world_size()
+
+
+def local_rank() -> int:
+    """The number of this rank among those of its machine; choose the GPU by it."""
+    for name in ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "MPI_LOCALRANKID",
+                 "HOROVOD_LOCAL_RANK"):
+        if os.environ.get(name):
+            return int(os.environ[name])
+    ranks = find_ranks()
+    return ranks.rank % ranks.local_size
+
+
+def local_size() -> int:
+    """The number of ranks on this machine."""
+    return find_ranks().local_size
+
+
+def cross_rank() -> int:
+    """The number of this machine, if all have as many ranks."""
+    return rank() // local_size()
+
+
+def cross_size() -> int:
+    """The number of machines, if all have as many ranks."""
+    return -(-size() // local_size())
+
+
+def gloo_built() -> bool:
+    """Whether this torch has gloo."""
+    return dist.is_gloo_available()
+
+
+def nccl_built() -> bool:
+    """Whether this torch has NCCL."""
+    return dist.is_nccl_available()
+
+
+def mpi_built() -> bool:
+    """False: ranks do not speak MPI with each other."""
+    return False
+
+
+def mpi_threads_supported() -> bool:
+    """False: ranks do not speak MPI with each other."""
+    return False
+
+
+def _device() -> torch.device:
+    """Where tensors must be to travel."""
+    return torch.device("cuda" if dist.get_backend() == "nccl" else "cpu")
+
+
+def _chosen_op(average: bool | None, op: ReduceOp | None) -> ReduceOp:
+    if average is not None and op is not None:
+        raise ValueError("give op or average, not both")
+    return op or (Sum if average is False else Average)
+
+
+def _finish(total: torch.Tensor, op: ReduceOp) -> torch.Tensor:
+    if op is not Average:
+        return total
+    if total.is_floating_point() or total.is_complex():
+        return total.div_(size())
+    return total.div_(size(), rounding_mode="trunc")  # As Horovod, integers stay integers.
+
+
+def _reduce(tensor: torch.Tensor, op: ReduceOp) -> torch.Tensor:
+    """The result, in memory of its own, wherever the tensor is."""
+    moved = tensor.detach().to(_device(), copy=True).contiguous()
+    dist.all_reduce(moved, op=op.op)
+    return _finish(moved, op).to(tensor.device)
+
+
+def allreduce(tensor: torch.Tensor, average: bool | None = None, name: str | None = None,
+              compression: type[_NoCompression] = Compression.none,
+              op: ReduceOp | None = None) -> torch.Tensor:
+    """Returns the mean over all ranks, or what `op` says, in a new tensor of the same shape.
+
+    Averages of integers are truncated. The result has no gradient.
+
+        loss = hvd.allreduce(loss)
+    """
+    _check_initialized()
+    chosen = _chosen_op(average, op)
+    small, dtype = compression.compress(tensor)
+    return compression.decompress(_reduce(small, chosen), dtype)
+
+
+def allreduce_(tensor: torch.Tensor, average: bool | None = None, name: str | None = None,
+               op: ReduceOp | None = None) -> torch.Tensor:
+    """As allreduce(), into the tensor itself, which is returned."""
+    result = allreduce(tensor, average, name, op=op)
+    with torch.no_grad():
+        return tensor.copy_(result)
+
+
+def grouped_allreduce(tensors: Iterable[torch.Tensor], average: bool | None = None,
+                      name: str | None = None,
+                      compression: type[_NoCompression] = Compression.none,
+                      op: ReduceOp | None = None) -> list[torch.Tensor]:
+    """allreduce() of each of the tensors."""
+    return [allreduce(tensor, average, name, compression, op) for tensor in tensors]
+
+
+def allgather(tensor: torch.Tensor, name: str | None = None) -> torch.Tensor:
+    """Returns the tensors of all ranks, joined along their first dimension in the order of ranks.
+
+    The first dimension may differ from rank to rank, the others and the type may not.
+    """
+    _check_initialized()
+    if tensor.dim() == 0:
+        tensor = tensor.reshape(1)
+    shapes: list[Any] = allgather_object((tuple(tensor.shape), tensor.dtype))
+    if any((shape[1:], dtype) != (shapes[0][0][1:], shapes[0][1]) for shape, dtype in shapes):
+        raise ValueError(f"allgather: ranks have shapes and types that do not fit: {shapes}")
+    most = max(shape[0] for shape, _ in shapes)
+    padded = torch.zeros((most, *tensor.shape[1:]), dtype=tensor.dtype, device=_device())
+    padded[:tensor.shape[0]] = tensor.detach()
+    parts = [torch.empty_like(padded) for _ in shapes]
+    dist.all_gather(parts, padded)
+    rows = [part[:shape[0]] for part, (shape, _) in zip(parts, shapes)]
+    return torch.cat(rows).to(tensor.device)
+
+
+def allgather_object(value: _T, name: str | None = None) -> list[_T]:
+    """Returns the objects of all ranks, which must be picklable, in the order of ranks."""
+    _check_initialized()
+    values: list[Any] = [None] * size()
+    dist.all_gather_object(values, value)
+    return values
+
+
+def broadcast(tensor: torch.Tensor, root_rank: int, name: str | None = None) -> torch.Tensor:
+    """Returns the tensor of one rank in a new tensor; all ranks give one of the same shape."""
+    _check_initialized()
+    moved = tensor.detach().to(_device(), copy=True).contiguous()
+    dist.broadcast(moved, src=root_rank)
+    return moved.to(tensor.device)
+
+
+def broadcast_(tensor: torch.Tensor, root_rank: int, name: str | None = None) -> torch.Tensor:
+    """As broadcast(), into the tensor itself, which is returned."""
+    result = broadcast(tensor, root_rank)
+    with torch.no_grad():
+        return tensor.copy_(result)
+
+
+def broadcast_object(value: _T | None, root_rank: int = 0, name: str | None = None) -> _T:
+    """Returns the object of one rank, which must be picklable; others may give None."""
+    _check_initialized()
+    values: list[Any] = [value if rank() == root_rank else None]
+    dist.broadcast_object_list(values, src=root_rank)
+    result: _T = values[0]
+    return result
+
+
+def broadcast_parameters(params: Mapping[str, Any] | Iterable[tuple[str, Any]],
+                         root_rank: int) -> None:
+    """Gives all ranks the tensors of one: `model.state_dict()` or `model.named_parameters()`.
+
+    What is no tensor in it is left as it is.
+    """
+    items = params.items() if isinstance(params, Mapping) else params
+    for _, value in items:
+        if isinstance(value, torch.Tensor):
+            broadcast_(value, root_rank)
+
+
+def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int) -> None:
+    """Gives all ranks the state of one rank's optimizer, learning rates and momenta included."""
+    _check_initialized()
+    state = broadcast_object(_on_cpu(optimizer.state_dict()) if rank() == root_rank else None,
+                             root_rank)
+    if rank() != root_rank:
+        optimizer.load_state_dict(state)
+
+
+def _on_cpu(value: Any) -> Any:
+    """The same with its tensors on the CPU, where every rank can unpickle them."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().cpu()
+    if isinstance(value, dict):
+        return {key: _on_cpu(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_on_cpu, value))
+    return value
+
+
+def barrier() -> None:
+    """Waits until all ranks are here."""
+    _check_initialized()
+    dist.barrier()
+
+
+def join(device: int = -1) -> int:
+    """Refuses: with Penstock no rank runs out of batches before the others."""
+    raise NotImplementedError(
+        "join() is for ranks with unequal numbers of steps. A Loader gives every rank the same "
+        "number: remove the call. For ranks that read by other means, see "
+        "torch.distributed.algorithms.join")
+
+
+class _Gradients:
+    """Reduces the gradients of an optimizer's parameters over all ranks, in buckets."""
+
+    def __init__(self, optimizer: torch.optim.Optimizer, compression: type[_NoCompression],
+                 op: ReduceOp, passes: int) -> None:
+        self._optimizer, self._compression, self._op = optimizer, compression, op
+        self._passes = passes
+
+    def reduce(self) -> None:
+        """Divides by the passes that a gradient is the sum of, as Horovod does with Average."""
+        gradients = [self._gradient_of(p) for group in self._optimizer.param_groups
+                     for p in group["params"] if p.requires_grad]
+        with torch.no_grad():
+            for bucket in _buckets(gradients):
+                self._reduce_bucket(bucket)
+
+    def _gradient_of(self, parameter: torch.Tensor) -> torch.Tensor:
+        # Ranks may differ in which parameters a step used; all take part in each exchange.
+        if parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+        if parameter.grad.is_sparse:
+            parameter.grad = parameter.grad.to_dense()
+        return parameter.grad
+
+    def _reduce_bucket(self, bucket: list[torch.Tensor]) -> None:
+        flat = torch.cat([gradient.reshape(-1) for gradient in bucket])
+        small, dtype = self._compression.compress(flat)
+        total: Any = self._compression.decompress(_reduce(small, self._op), dtype)
+        if self._op is Average and self._passes > 1:
+            total.div_(self._passes)
+        for gradient, part in zip(bucket, total.split([g.numel() for g in bucket])):
+            gradient.copy_(part.view_as(gradient))
+
+
+def _buckets(gradients: Iterable[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
+    """In the order given, neighbours of one type and device that are not too large together."""
+    bucket: list[torch.Tensor] = []
+    total = 0
+    for gradient in gradients:
+        same = bool(bucket) and (bucket[0].dtype, bucket[0].device) == (gradient.dtype,
+                                                                       gradient.device)
+        gradient_bytes = gradient.numel() * gradient.element_size()
+        if bucket and (not same or total + gradient_bytes > _BUCKET_BYTES):
+            yield bucket
+            bucket, total = [], 0
+        bucket.append(gradient)
+        total += gradient_bytes
+    if bucket:
+        yield bucket
+
+
+class _DistributedOptimizer(torch.optim.Optimizer):
+    """Mixed into the class of the optimizer by DistributedOptimizer()."""
+
+    _gradients: _Gradients
+    _inner: Any  # The optimizer that was given, to which a scheduler may belong.
+    _synchronized: bool
+    _skip: bool
+
+    def synchronize(self) -> None:
+        """Reduces the gradients now, for code that clips or looks at them before step()."""
+        self._gradients.reduce()
+        self._synchronized = True
+
+    @contextlib.contextmanager
+    def skip_synchronize(self) -> Iterator[None]:
+        """step() in this block leaves the gradients as they are: synchronize() was called."""
+        self._skip = True
+        try:
+            yield
+        finally:
+            self._skip = False
+
+    def step(self, closure: Callable[[], float] | None = None) -> Any:
+        """Reduces the gradients, unless synchronize() has, and steps."""
+        if closure is not None:
+            raise ValueError("step(closure) is not possible: gradients are reduced before the step")
+        if not self._skip and not self._synchronized:
+            self._gradients.reduce()
+        self._synchronized = False
+        self._inner._opt_called = True  # Else its scheduler warns that no step was made.
+        return super().step()
+
+    def zero_grad(self, *args: Any, **kwargs: Any) -> None:
+        self._synchronized = False
+        super().zero_grad(*args, **kwargs)
+
+
+def DistributedOptimizer(  # noqa: N802: Horovod's name.
+        optimizer: torch.optim.Optimizer,
+        named_parameters: Iterable[tuple[str, torch.nn.Parameter]] | None = None,
+        compression: type[_NoCompression] = Compression.none,
+        backward_passes_per_step: int = 1, op: ReduceOp = Average,
+        gradient_predivide_factor: float = 1.0, num_groups: int = 0, groups: Any = None,
+        sparse_as_dense: bool = False, process_set: Any = None) -> Any:
+    """Returns the optimizer such that step() averages the gradients over all ranks first.
+
+    The result is of a subclass of the optimizer's class, shares its state and its parameter groups,
+    and has synchronize() and skip_synchronize() beside. `named_parameters` is checked and not
+    needed. With `backward_passes_per_step` N you call step() after N calls of backward(), and
+    gradients are the mean of N. `num_groups`, `groups`, `gradient_predivide_factor` and
+    `sparse_as_dense` change how Horovod does it and not what comes out; they have no effect.
+
+    Raises ValueError if a name is there twice, or if `op` is neither Average nor Sum.
+    """
+    if op not in (Average, Sum):
+        raise ValueError(f"DistributedOptimizer: op must be Average or Sum, not {op}")
+    if process_set is not None:
+        raise ValueError("process_set is not supported: use a group of torch.distributed")
+    names = [name for name, _ in named_parameters or ()]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"named_parameters has {twice!r} twice")
+    kind = type(optimizer)
+    subclass = type(kind.__name__, (_DistributedOptimizer, kind), {})
+    result: Any = object.__new__(subclass)
+    # A scheduler leaves a step() in the optimizer, which would pass ours by.
+    result.__dict__.update((key, value) for key, value in optimizer.__dict__.items()
+                           if key != "step")
+    result._gradients = _Gradients(result, compression, op, backward_passes_per_step)
+    result._synchronized = result._skip = False
+    result._inner = optimizer
+    return result

@@ -1,0 +1,61 @@
+"""Penstock's batches as global arrays of JAX, when several processes train together.
+
+    jax.distributed.initialize()
+    loader = penstock.Loader("data", global_batch_size=4096, **penstock.jax.ranks())
+    sharding = penstock.jax.sharding_of_rows()
+    for batch in loader:
+        state = train_step(state, penstock.jax.global_arrays(batch, sharding))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from .batch import Batch, register_pytrees
+
+register_pytrees()
+
+_jax: Any = jax  # Parts of it are not typed.
+
+
+def ranks() -> dict[str, int]:
+    """The options `rank` and `world_size` of a Loader, as jax.distributed has them."""
+    return {"rank": jax.process_index(), "world_size": jax.process_count()}
+
+
+def sharding_of_rows(axis: str = "data") -> jax.sharding.NamedSharding:
+    """Spreads the first dimension over all devices of all processes, in the order of processes.
+
+    The rows of a process then lie on its own devices, and nothing travels.
+    """
+    devices = sorted(jax.devices(), key=lambda device: (device.process_index, device.id))
+    mesh = jax.sharding.Mesh(np.array(devices), (axis,))
+    return jax.sharding.NamedSharding(mesh, _jax.sharding.PartitionSpec(axis))
+
+
+def global_arrays(batch: Mapping[str, Any],
+                  sharding: jax.sharding.Sharding | None = None) -> dict[str, jax.Array]:
+    """Returns the arrays of the global batch, of which each process gives its rows.
+
+    `batch` is this process's, of numpy or JAX arrays [rows, ...]. The arrays have the shapes
+    [global rows, ...] and are spread as `sharding` says; by default, see sharding_of_rows().
+
+    On CPUs the arrays may share the batch's memory. They hold its slot until they are gone.
+
+    Raises ValueError if the rows do not divide by the devices: choose a global_batch_size that
+    does, and not remainder="short".
+    """
+    chosen = sharding or sharding_of_rows()
+    rows = batch.global_rows if isinstance(batch, Batch) else None
+    return {name: _global_array(array, chosen, rows) for name, array in batch.items()}
+
+
+def _global_array(array: Any, sharding: jax.sharding.Sharding, rows: int | None) -> jax.Array:
+    local = np.asarray(array)
+    shape = None if rows is None else (rows, *local.shape[1:])
+    array_of_all: jax.Array = _jax.make_array_from_process_local_data(sharding, local, shape)
+    return array_of_all

@@ -1,0 +1,461 @@
+"""Loader: batches for one rank of a training."""
+
+from __future__ import annotations
+
+import os
+import re
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NoReturn
+
+from penstock import batch as batches
+from penstock import verdict as verdicts
+from penstock._feed import Feed
+from penstock._layout import LAYOUTS, OUTPUTS, Layout, TensorSpec
+from penstock._options import PathLike, feed_arguments, in_keywords
+from penstock._ranks import Ranks, find_ranks
+from penstock._stream import COPIES, BatchStream, EndOfStream
+from penstock.batch import Batch
+from penstock.errors import InvalidArgumentError
+from penstock.mapped import Function, MappedLoader
+
+__all__ = ["EvaluationLoader", "Loader", "MappedLoader", "evaluate_loader"]
+
+Output = Literal["numpy", "torch", "jax"]
+State = dict[str, Any]
+
+_STATE_VERSION = 1
+
+
+class Loader:
+    """Batches for one rank of a training, in an order that dataset, seed and step alone decide.
+
+    One `for` reads until the end of the epoch, and the next `for` reads the next epoch. If you
+    leave a `for` early, the next one continues behind the batch that you had last.
+
+    Everything is checked, and described, when the Loader is made. Fetching begins with the first
+    batch that is asked for. Batches are fetched and decoded by a process of its own, `penstock
+    feed`, into memory that it shares with this one.
+
+    Example:
+        with penstock.Loader("data", global_batch_size=4096, seed=7, output="torch") as loader:
+            for epoch in range(3):
+                for batch in loader:                       # "planes": uint8 [4096, 8, 24]
+                    step(batch["planes"], batch["score"])
+                torch.save({"loader": loader.state_dict()}, "checkpoint.pt")
+
+    Args:
+        dataset: a folder of shards, a manifest, or "server:PATH" for the manifest at PATH beneath
+            the data root of the servers.
+        servers: "local:" decodes on this machine; else "HOST:PORT", "dns:///HOST:PORT" or
+            "file:PATH", or several of these in a list.
+        spec: a built-in decode spec ("chess", "images-train", "images-eval"), the path of a file,
+            or the text of a spec, which has a "{". None: made from the data.
+        global_batch_size: rows of a step over all ranks.
+        seed: of the order.
+        split: "train", "holdout" or "all".
+        dtype: what numeric tensors travel as: "i8", "bf16", "f32", "f64", or "packed": the records' own
+            bits, an eighth of the bytes, under the names of the features. "auto" takes "packed"
+            where a spec expands bits.
+        shuffle: False reads every epoch in the order of the files.
+        remainder: of an epoch's rows after the last full step: "drop", "short" (a shorter step) or
+            "carry" (the first rows of the next epoch's first step).
+        epochs: how many; None: without end.
+        max_steps: stop after so many steps; None: no limit.
+        rank, world_size: this rank, and how many there are. None: from torch.distributed if it is
+            initialised, else from the launcher's variables (torchrun, mpirun, srun, ...).
+        local_size: ranks on this machine, which share its cores and memory with "local:". None:
+            as the launcher says.
+        lanes, window_chunks, strip_rows: of the shuffle; None: the defaults.
+        look_ahead: memory for batches: bytes, or text such as "256MiB". None: 64 MiB, or four
+            batches if they take more. It counts in the memory of both processes.
+        server_timeout: seconds without any server until an UnavailableError.
+        on_error: "fail" or "replace" records that are damaged or cannot be decoded.
+        checksums: whether every part that servers send has a checksum, which is verified.
+        record_ids: whether `Batch.record_ids` is filled.
+        data_root: the folder of the shards for "local:"; None: the manifest's own.
+        tls, tls_ca, tls_cert, tls_key, tls_server_name, token_file: how to talk to servers.
+        connections: to each server; None: one, and a second when it is saturated.
+        shm: whether shared memory of servers on this machine is used.
+        threads, memory_budget: for "local:"; None: all cores and a quarter of the memory, divided
+            by `local_size`.
+        output: what tensors are: "numpy", "torch" or "jax" arrays. None of them is a copy.
+        layout: "NCHW" gives views [N, C, H, W] of images, which are uint8 [N, H, W, C].
+        copy: what to do when you hold so many batches that few slots are left: "auto" hands out
+            copies and warns once, "never" raises SlotsHeldError; "always" copies every batch.
+        pin: "register" makes the memory known to CUDA, so that `Batch.to("cuda",
+            non_blocking=True)` copies straight from it. None: the copy goes through torch's own
+            pinned memory.
+
+    Errors:
+        FileNotFoundError: no dataset, spec or file of credentials of that name.
+        ValueError: an option is wrong, or does not fit the data; the message names it.
+        DataLossError: the manifest or a shard is damaged.
+        UnavailableError: no server could be reached.
+        FeedError: `penstock feed` cannot be started.
+    """
+
+    def __init__(
+        self,
+        dataset: PathLike,
+        *,
+        servers: str | Sequence[str] = "local:",
+        spec: PathLike | None = None,
+        global_batch_size: int = 256,
+        seed: int = 0,
+        split: str = "train",
+        dtype: str = "i8",
+        shuffle: bool = True,
+        remainder: str = "drop",
+        epochs: int | None = None,
+        max_steps: int | None = None,
+        rank: int | None = None,
+        world_size: int | None = None,
+        local_size: int | None = None,
+        lanes: int | None = None,
+        window_chunks: int | None = None,
+        strip_rows: int | None = None,
+        look_ahead: int | str | None = None,
+        server_timeout: float | str | None = None,
+        on_error: str = "fail",
+        checksums: bool = False,
+        record_ids: bool = False,
+        data_root: PathLike | None = None,
+        tls: bool = False,
+        tls_ca: PathLike | None = None,
+        tls_cert: PathLike | None = None,
+        tls_key: PathLike | None = None,
+        tls_server_name: str | None = None,
+        token_file: PathLike | None = None,
+        connections: int | None = None,
+        shm: bool = True,
+        threads: int | None = None,
+        memory_budget: int | str | None = None,
+        output: Output = "numpy",
+        layout: Literal["NHWC", "NCHW"] | None = None,
+        copy: Literal["auto", "never", "always"] = "auto",
+        pin: Literal["register"] | None = None,
+    ) -> None:
+        options = {name: value for name, value in locals().items() if name not in _NOT_OF_FEED}
+        _check_choice("output", output, OUTPUTS)
+        _check_choice("layout", layout, LAYOUTS)
+        _check_choice("copy", copy, COPIES)
+        _check_choice("pin", pin, (None, "register"))
+        if pin == "register" and output != "torch":
+            raise InvalidArgumentError('pin="register" is for output="torch"')
+        ranks = find_ranks(rank, world_size)
+        options |= {"rank": ranks.rank, "world_size": ranks.world_size}
+        options["local_size"] = local_size or ranks.local_size
+        self._dataset = os.fspath(dataset)
+        self._seed = seed
+        self._ranks: Ranks = ranks
+        self._drops = remainder == "drop"
+        try:
+            self._stream = BatchStream(
+                _Spawner(self._dataset, options),
+                lambda ready: Layout(ready, output, layout),
+                copy,
+                pin,
+            )
+        except InvalidArgumentError as error:
+            raise in_keywords(error) from None
+        # Ends the feed with the Loader; _stream does so at the interpreter's end.
+        self._finalizer = weakref.finalize(self, self._stream.close)
+        self._finalizer.atexit = False
+        batches.register_pytrees()
+
+    # What it reads.
+
+    @property
+    def tensors(self) -> tuple[TensorSpec, ...]:
+        """Name, dtype and shape of a row of each tensor, in the order of a batch."""
+        return self._stream.layout.tensors
+
+    @property
+    def spec(self) -> str:
+        """The decode spec, as text."""
+        return str(self._stream.ready["spec"])
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes of a folder of images, by number; empty for other data."""
+        return tuple(self._stream.ready["classes"])
+
+    @property
+    def records(self) -> int:
+        """How many records the split has, over all ranks."""
+        return int(self._stream.ready["records"])
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Steps of an epoch that is read from its beginning, the same on all ranks."""
+        return int(self._stream.ready["steps_per_epoch"])
+
+    def __len__(self) -> int:
+        """Steps of an epoch."""
+        return self.steps_per_epoch
+
+    @property
+    def global_batch_size(self) -> int:
+        """Rows of a step, over all ranks."""
+        return int(self._stream.ready["global_batch_size"])
+
+    @property
+    def batch_size(self) -> int:
+        """The most rows that a batch of this rank has."""
+        return self._stream.layout.rows
+
+    @property
+    def rank(self) -> int:
+        """This rank."""
+        return self._ranks.rank
+
+    @property
+    def world_size(self) -> int:
+        """How many ranks there are."""
+        return self._ranks.world_size
+
+    @property
+    def seed(self) -> int:
+        """The seed of the order."""
+        return self._seed
+
+    @property
+    def order_fingerprint(self) -> str:
+        """16 hex digits: equal if and only if content, split, seed and shuffle are."""
+        return self._stream.layout.order_fingerprint
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the next batch.
+
+        Example:
+            for epoch in range(loader.epoch, 10):     # also after load_state_dict()
+                for batch in loader: ...
+        """
+        epoch, position, ended = self._stream.place()
+        left = self.records - position
+        # Fewer rows than a step are left out, or are none.
+        return epoch + (ended or left < (self.global_batch_size if self._drops else 1))
+
+    # Reading.
+
+    def __iter__(self) -> Iterator[Batch]:
+        """The batches up to the end of the present epoch.
+
+        Errors of `next`, beside those of the constructor:
+            DataLossError: a damaged record, with `on_error="fail"`.
+            SlotsHeldError: with `copy="never"`, too many batches are held.
+            FeedError: the feed was killed. `state_dict()` and `load_state_dict()` work still; the
+                latter starts another feed.
+            RuntimeError: the Loader is closed, or this is a forked child.
+        """
+        batches.register_pytrees()
+        return _Epoch(self)
+
+    def map(self, function: Function) -> MappedLoader:
+        """A loader of `function(batch, rng)`, which runs here when a batch is taken.
+
+        `rng` draws for each row by (seed, epoch, place in the epoch), so the results do not depend
+        on the world size; see RowRandom. If the function returns a mapping, you get a Batch at the
+        place of the one that it took; other results you get as they are.
+
+        Example:
+            def flip(batch, rng):
+                turned = rng.integers(0, 2) == 1
+                images = batch["image"].copy()
+                images[turned] = images[turned, :, ::-1]
+                return {**batch, "image": images}
+
+            for batch in loader.map(flip): ...
+        """
+        return MappedLoader(self, (function,))
+
+    # State.
+
+    def state_dict(self, after: Batch | None = None) -> State:
+        """Where to resume: {"version": 1, "cursor": "ps1-..."}, the same on all ranks.
+
+        It is the place behind the batch that was handed out last, or behind the batch `after`.
+        Give `after` if something fetches ahead of your training.
+
+        It works after the feed's death and after close() too.
+        """
+        if after is None:
+            return {"version": _STATE_VERSION, "cursor": self._stream.cursor()}
+        return {"version": _STATE_VERSION, "cursor": after.cursor}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continues where `state` says, with any world size and global batch size.
+
+        Errors:
+            ValueError: it is no state of a Loader, or one of another dataset, split, seed or
+                shuffle.
+        """
+        self._stream.seek(self._cursor_of(state))
+
+    def _cursor_of(self, state: Mapping[str, Any]) -> str:
+        version, cursor = state.get("version"), str(state.get("cursor"))
+        match = re.fullmatch(r"ps1-([0-9a-f]{16})-[0-9]+-[0-9]+", cursor)
+        if version != _STATE_VERSION or match is None:
+            raise InvalidArgumentError(
+                f"not a state of this version: version {version!r}, cursor {cursor!r}"
+            )
+        if match[1] != self.order_fingerprint:
+            raise InvalidArgumentError(
+                f"the state is of order {match[1]} and this loader of {self.order_fingerprint}: "
+                "give it the same dataset, split, seed, shuffle, lanes, window_chunks and "
+                "strip_rows"
+            )
+        return cursor
+
+    # Telling.
+
+    def stats(self) -> dict[str, Any]:
+        """What was counted. "feed" has what the feed says, as `penstock stream --json` names it.
+
+        batches, rows, bytes: handed out since the Loader was made.
+        wait_seconds, waits: how long, and how often, `next` blocked.
+        first_batch_seconds: how long it blocked for the first batch of each start.
+        elapsed_seconds: since the first batch.
+        slots, held: batches that the memory has room for, and those that you hold.
+
+        The feed is given a second to answer; if it does not, its last answer stands.
+        """
+        waits = self._stream.waits
+        return {
+            **self._stream.taken(),
+            "wait_seconds": waits.seconds,
+            "waits": waits.count,
+            "first_batch_seconds": waits.first_seconds,
+            "elapsed_seconds": waits.elapsed,
+            "slots": self._stream.num_slots,
+            "held": self._stream.num_held(),
+            "feed": self._stream.feed_stats(),
+        }
+
+    def verdict(self) -> verdicts.Verdict:
+        """Whether training waits for its input; see Verdict for what this covers.
+
+        Example:
+            print(loader.verdict())   # compute-bound: 0.2 % of 61 s waiting for batches
+        """
+        waits = self._stream.waits
+        servers = self._stream.feed_stats().get("servers", [])
+        return verdicts.judge(waits.seconds, waits.elapsed, servers)
+
+    # Ending.
+
+    def close(self) -> None:
+        """Ends the feed. Batches that you hold stay valid. May be called again."""
+        self._finalizer()
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return (
+            f"<penstock.{type(self).__name__} of {self._dataset!r}: rank {self.rank} of "
+            f"{self.world_size}, {self.steps_per_epoch} steps of {self.global_batch_size}>"
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a Loader cannot be pickled, as it owns a process and memory: make it in the process "
+            "that reads it. For a DataLoader give num_workers=0; the feed decodes in parallel "
+            "already. To save where it is, pickle state_dict()"
+        )
+
+
+_NOT_OF_FEED = ("self", "dataset", "output", "layout", "copy", "pin")
+
+
+def _check_choice(keyword: str, value: Any, choices: Sequence[Any]) -> None:
+    if value not in choices:
+        accepted = ", ".join(repr(choice) for choice in choices)
+        raise InvalidArgumentError(f"{keyword}: {value!r} is none of {accepted}")
+
+
+class _Spawner:
+    """Starts feeds with the same options."""
+
+    def __init__(self, dataset: PathLike, options: dict[str, Any]) -> None:
+        self._dataset = dataset
+        self._options = options
+        spec = options["spec"]
+        self._spec = spec if isinstance(spec, str) and "{" in spec else None
+        feed_arguments(dataset, options)  # Raises, if a value is of a wrong type.
+
+    def __call__(self) -> Feed:
+        if self._spec is None:
+            return Feed(feed_arguments(self._dataset, self._options))
+        fd = os.memfd_create("penstock-spec", os.MFD_CLOEXEC)
+        with open(fd, "wb") as file:
+            file.write(self._spec.encode())
+            file.flush()
+            # The feed opens it anew, and so reads from the beginning.
+            options = {**self._options, "spec": f"/proc/self/fd/{fd}"}
+            return Feed(feed_arguments(self._dataset, options), [fd])
+
+
+class _Epoch(Iterator[Batch]):
+    """The batches up to the end of an epoch."""
+
+    __slots__ = ("_loader", "_take", "_done")
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader  # Lives for as long as it is read.
+        self._take = loader._stream.take
+        self._done = False
+
+    def __next__(self) -> Batch:
+        if self._done:
+            raise StopIteration
+        try:
+            batch = self._take()
+        except EndOfStream:
+            self._done = True
+            raise StopIteration from None
+        if batch._record[3]:  # FLAGS: the only one is LAST_OF_EPOCH.
+            self._done = True
+        return batch
+
+
+class EvaluationLoader(Loader):
+    """A Loader whose every `for` reads a split from its beginning. Made by evaluate_loader()."""
+
+    def __iter__(self) -> Iterator[Batch]:
+        """The batches of the whole split."""
+        if not self._stream.untouched:
+            self._stream.seek("")
+        return super().__iter__()
+
+
+def evaluate_loader(
+    dataset: PathLike, *, split: str = "holdout", shuffle: bool = False, **options: Any
+) -> EvaluationLoader:
+    """A loader for evaluation: each `for` reads every record of a split exactly once.
+
+    The last step may be shorter, so that no record is left out. With several ranks each record is
+    read by one of them, and all have equally many steps; a rank's last batch may have no rows.
+
+    Args:
+        dataset, split, shuffle, options: as of Loader. `epochs` and `remainder` are not options.
+
+    Errors: as of Loader.
+
+    Example:
+        validation = penstock.evaluate_loader("data", global_batch_size=1024)
+        for epoch in range(3):
+            train(loader)
+            correct = sum(count_correct(model, batch) for batch in validation)
+    """
+    for keyword in ("epochs", "remainder"):
+        if keyword in options:
+            raise TypeError(f"evaluate_loader() has no {keyword}: it reads each record once")
+    return EvaluationLoader(
+        dataset, split=split, shuffle=shuffle, epochs=1, remainder="short", **options
+    )

@@ -1,0 +1,66 @@
+"""Functions that batches go through when they are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from penstock._random import RowRandom
+from penstock.batch import Batch
+
+if TYPE_CHECKING:
+    from penstock.loader import Loader, State
+
+Function = Callable[[Batch, RowRandom], Any]
+
+
+class MappedLoader:
+    """A loader with functions that its batches go through. Made by Loader.map().
+
+    It reads from the Loader that it was made of: both have one place in the order.
+    """
+
+    def __init__(self, loader: Loader, functions: tuple[Function, ...]) -> None:
+        self.loader = loader
+        self._functions = functions
+
+    def __iter__(self) -> Iterator[Any]:
+        """The results up to the end of the present epoch."""
+        return map(self._apply, iter(self.loader))
+
+    def _apply(self, batch: Batch) -> Any:
+        result: Any = batch
+        for stage, function in enumerate(self._functions):
+            result = function(result, RowRandom.of_batch(self.loader.seed, batch, stage))
+            if isinstance(result, Mapping) and not isinstance(result, Batch):
+                result = batch.with_tensors(result)
+        return result
+
+    def map(self, function: Function) -> MappedLoader:
+        """A loader with one more function, which has draws of its own."""
+        return MappedLoader(self.loader, (*self._functions, function))
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def state_dict(self, after: Batch | None = None) -> State:
+        """As of Loader."""
+        return self.loader.state_dict(after)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """As of Loader."""
+        self.loader.load_state_dict(state)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "loader":  # Of a copy that is being made.
+            raise AttributeError(name)
+        return getattr(self.loader, name)
+
+    def __enter__(self) -> MappedLoader:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.loader.close()
+
+    def __reduce__(self) -> NoReturn:
+        self.loader.__reduce__()

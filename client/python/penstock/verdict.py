@@ -1,0 +1,65 @@
+"""Whether training waits for its input, in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+_WAITS = 0.05  # A share of the time that is worth doing something about.
+_SOON = 1.0  # Seconds after which a share says something.
+
+Bound = Literal["input", "compute", "unknown"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What limited the loop that took batches, from its first batch until now.
+
+    bound: "input" if more than 5 % of the time was spent waiting for batches, "compute" if less
+        was, "unknown" in the first second.
+    waiting: the share of the time that was spent waiting, from 0 to 1.
+    seconds: how much time this covers. The wait for the first batch after a start or a
+        `load_state_dict` is not in it.
+    late: servers that missed deadlines, with how many requests; their work went to others.
+    away: servers without a connection, and why.
+
+    It covers this rank alone, and what blocks inside `next`: neither copies to a device nor your
+    own functions, `map`'s included.
+    """
+
+    bound: Bound
+    waiting: float
+    seconds: float
+    late: Mapping[str, int]
+    away: Mapping[str, str]
+
+    def __str__(self) -> str:
+        parts = [self._first_words()]
+        parts += [f"{server} was late {times} times" for server, times in self.late.items()]
+        parts += [f"{server} is away: {why}" for server, why in self.away.items()]
+        return "; ".join(parts)
+
+    def _first_words(self) -> str:
+        if self.bound == "unknown":
+            return "too early to tell what limits this rank"
+        share = f"{100 * self.waiting:.1f} % of {self.seconds:.0f} s waiting for batches"
+        if self.bound == "input":
+            return f"input-bound: {share} (see penstock bench for what would help)"
+        return f"compute-bound: {share}"
+
+
+def judge(waited: float, elapsed: float, servers: Sequence[Mapping[str, Any]]) -> Verdict:
+    """The verdict on `waited` of `elapsed` seconds, with the servers of the feed's STATS."""
+    waiting = min(1.0, waited / elapsed) if elapsed > 0 else 0.0
+    bound: Bound = "unknown"
+    if elapsed >= _SOON:
+        bound = "input" if waiting > _WAITS else "compute"
+    remote = [server for server in servers if server.get("address") != "local:"]
+    late = {s["address"]: s["late_requests"] for s in remote if s.get("late_requests")}
+    away = {
+        s["address"]: s.get("problem") or "not connected yet"
+        for s in remote
+        if not s.get("connected", True)
+    }
+    return Verdict(bound, waiting, elapsed, late, away)

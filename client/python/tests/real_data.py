@@ -1,0 +1,67 @@
+"""The sample of this checkout, read by the programs of a build: what tests of the whole need."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+from penstock._programs import program
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
+SAMPLE = REPOSITORY / "sample"
+
+
+def run(*arguments):
+    """What `penstock ARGUMENTS` prints."""
+    command = [program("penstock"), *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    if result.returncode != 0:
+        raise AssertionError(f"{command}: {result.stderr}")
+    return result.stdout
+
+
+def is_running(pid):
+    """Whether there is such a process, other than one that only waits to be noticed."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return False
+    return status.rpartition(")")[2].split()[0] not in "ZX"
+
+
+class RealDataTestCase(unittest.TestCase):
+    """`self.data`: the sample, indexed, with 5 % of the records held out."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-python-"))
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cls.folder = folder
+        cls.data = folder / "data"
+        shutil.copytree(SAMPLE, cls.data, ignore=shutil.ignore_patterns("manifest*"))
+        run("index", cls.data, "--holdout", "5%", "-o", cls.data / "manifest.pb")
+
+    def setUp(self):
+        # The environment of whoever runs the tests must not make ranks of them.
+        for variable in ("RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "SLURM_STEP_NUM_TASKS"):
+            if variable in os.environ:
+                self.skipTest(f"{variable} is set: this test would be a rank of another job")
+
+    def load(self, **options):
+        """A Loader that is closed after the test."""
+        import penstock
+
+        loader = penstock.Loader(self.data, **{"global_batch_size": 64, **options})
+        self.addCleanup(loader.close)
+        return loader
+
+    def wait_until(self, condition, what, seconds=10):
+        """Fails if `condition()` is not true in time."""
+        deadline = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, f"{what}: not within {seconds} s")
+            time.sleep(0.01)
