@@ -148,6 +148,20 @@ TEST_F(FeedSessionTest, BeginsAgainAtACursorAndReleasesOfBeforeDoNothing) {
   EXPECT_EQ(DigestOfTheRest(2), data_.Digest(order, options.dtype));
 }
 
+TEST_F(FeedSessionTest, BatchesThatAreHeldKeepTheirRowsWhenOtherMemoryComes) {
+  Start(1);
+  const size_t bytes = shape_->slot_bytes;
+  for (uint32_t step = 0; step < kSlots; ++step) {
+    session_->NoteWaiting(1, step);
+    Next();
+  }
+  const std::string held(reinterpret_cast<const char*>(mapped_), kSlots * bytes);
+  const UniqueFd other = MakeMemory(kSlots * bytes);
+  session_->Start(2, std::nullopt, kSlots, UniqueFd(dup(other.get())));
+  EXPECT_EQ(Next().message.generation, 2u);
+  EXPECT_TRUE(held == std::string(reinterpret_cast<const char*>(mapped_), kSlots * bytes));
+}
+
 TEST_F(FeedSessionTest, ErrorsBelongToAGenerationAndTheNextOneMayBegin) {
   Start(1, Cursor{.order_fingerprint = 1});
   const Received error = Next();

@@ -185,7 +185,8 @@ void Driver::Handle(absl::Time now, Incoming& incoming) {
   if (auto* event = std::get_if<StreamEvent>(&incoming.what)) {
     Hear(now, incoming.stream, *event);
   } else if (const auto* released = std::get_if<IncomingSlotReleased>(&incoming.what)) {
-    controller_.OnSlotReleased(released->slot);
+    // Once closed it hands out nothing, and who took the memory along may still look at it.
+    if (!closed_) controller_.OnSlotReleased(released->slot);
   } else if (const auto* waiting = std::get_if<IncomingConsumerWaiting>(&incoming.what)) {
     controller_.OnConsumerWaiting(now, waiting->step);
   } else if (const auto* servers = std::get_if<ServerSet>(&incoming.what)) {

@@ -208,7 +208,7 @@ class Loader {
   // Whether Next() would return at once. By the thread that calls Next().
   virtual bool Ready() const = 0;
 
-  // Ends a blocked Next() with kCancelled.
+  // Ends a blocked Next() with kCancelled. A slot that is released from now on is not filled again.
   virtual void Close() = 0;
 
   virtual LoaderStats stats() const = 0;

@@ -241,6 +241,21 @@ TEST_F(LoaderTest, CloseEndsABlockedNext) {
   EXPECT_THAT(loader->Next(batch), StatusIs(absl::StatusCode::kCancelled, HasSubstr("closed")));
 }
 
+TEST_F(LoaderTest, FillsNoSlotThatIsReleasedAfterClose) {
+  LoaderOptions options = data_.Options();
+  options.look_ahead_bytes = 1;  // Two slots.
+  ASSERT_OK_AND_ASSIGN(const auto loader, Loader::Open(options));
+  std::vector<Batch> held(loader->stats().slots);
+  for (Batch& batch : held) ASSERT_TRUE(loader->Next(batch).value());
+  const std::span<const uint8_t> rows = held.front().tensors().front().bytes;
+  const std::vector<uint8_t> before(rows.begin(), rows.end());
+  loader->Close();
+  held.clear();
+  loader->NoteWaiting(2);
+  absl::SleepFor(absl::Milliseconds(100));  // In which it would have been filled.
+  EXPECT_THAT(rows, ElementsAreArray(before));
+}
+
 TEST_F(LoaderTest, CountsWhatItReads) {
   auto loader = Loader::Open(options_).value();
   const Read read = ReadAll(*loader);
