@@ -76,7 +76,8 @@ absl::StatusOr<LoaderOptions> OptionsOf(const FeedFlags& flags) {
 absl::StatusOr<UniqueFd> WatchProcess(int64_t pid) {
   if (pid == 0) return UniqueFd();
   UniqueFd watched(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
-  if (watched.valid() || errno == ENOSYS) return watched;
+  // Old kernels, and the rules of old containers, have no pidfds: then the socket alone tells.
+  if (watched.valid() || errno == ENOSYS || errno == EPERM) return watched;
   return ErrnoToStatus(errno, absl::StrCat("--parent-pid ", pid));
 }
 

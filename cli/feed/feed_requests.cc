@@ -14,13 +14,18 @@ namespace {
 
 UniqueFd DescriptorOf(msghdr& message) {
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
-      header->cmsg_len != CMSG_LEN(sizeof(int))) {
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) {
     return UniqueFd();
   }
-  int descriptor = -1;
-  std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
-  return UniqueFd(descriptor);
+  // There is room for two: of two the last one is kept, and the other closed.
+  UniqueFd last;
+  const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (size_t i = 0; i < count; ++i) {
+    int descriptor = -1;
+    std::memcpy(&descriptor, CMSG_DATA(header) + i * sizeof descriptor, sizeof descriptor);
+    last = UniqueFd(descriptor);
+  }
+  return last;
 }
 
 bool IsKnown(ToFeed kind) { return kind >= ToFeed::kStart && kind <= ToFeed::kStats; }

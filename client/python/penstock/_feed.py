@@ -130,7 +130,7 @@ class Feed:
         rights = [] if fd is None else [_rights(fd)]
         try:
             while data:
-                sent = self.socket.sendmsg([data], rights)
+                sent = self.socket.sendmsg([data], rights, socket.MSG_NOSIGNAL)
                 data, rights = data[sent:], []
         except OSError:
             raise self.death() from None

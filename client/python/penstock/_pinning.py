@@ -7,6 +7,7 @@ its slot is held until the event has passed.
 from __future__ import annotations
 
 import collections
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -24,11 +25,12 @@ class Event(Protocol):
 
 
 class RegisteredCopies:
-    """The copies that run, with what they read. Not thread-safe."""
+    """The copies that run, with what they read. Thread-safe."""
 
     def __init__(self, record_event: Callable[[Any], Event] | None = None) -> None:
         self._record_event = record_event or _record_event
         self._running: collections.deque[tuple[Event, Any]] = collections.deque()
+        self._sweeping = threading.Lock()
 
     def wanted(self, device: Any, non_blocking: bool) -> bool:
         """Whether a copy goes straight from the slot."""
@@ -48,8 +50,12 @@ class RegisteredCopies:
 
     def sweep(self) -> int:
         """Lets go of slots whose copies have ended; returns how many copies run still."""
-        while self._running and self._running[0][0].query():
-            self._running.popleft()
+        if self._sweeping.acquire(blocking=False):  # Else another thread does it.
+            try:
+                while self._running and self._running[0][0].query():
+                    self._running.popleft()
+            finally:
+                self._sweeping.release()
         return len(self._running)
 
 

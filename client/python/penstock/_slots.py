@@ -84,6 +84,9 @@ class Memory:
             self.close_fd()
 
 
+_Route = tuple[collections.deque[int], "socket.socket | None", int]
+
+
 class Slots:
     """The slots of one START: which are held, and which are to be released.
 
@@ -96,23 +99,20 @@ class Slots:
         self.memory = Memory(count * slot_bytes)
         self._map = self.memory.map
         self.held = bytearray(count)  # 1: a batch of the consumer's owns this slot.
-        self.releases: collections.deque[int] = collections.deque()
+        # Where a release goes: slots to be released, the socket, the generation. It is replaced as
+        # one, so that nothing of one generation is released in another.
+        self.route: _Route = (collections.deque(), None, 0)
         # The consumer blocks: an owner that goes must tell the feed at once.
         self.urgent = False
-        self._socket: socket.socket | None = None
-        self._generation = 0
 
     def begin(self, generation: int, sock: socket.socket) -> None:
         """Begins a generation. No slot may be held."""
-        self._socket = sock
-        self.releases.clear()
-        self._generation = generation
+        self.route = (collections.deque(), sock, generation)
 
     def retire(self) -> None:
         """Ends the releases: of slots that are held, the feed hears nothing any more."""
-        self._socket = None
         self.urgent = False
-        self.releases = collections.deque(maxlen=0)
+        self.route = (collections.deque(maxlen=0), None, 0)
 
     def num_held(self) -> int:
         """How many slots batches of the consumer own."""
@@ -129,7 +129,7 @@ class Slots:
 
     def flush(self) -> bool:
         """Sends releases without waiting. False: some are left, as the feed reads too slowly."""
-        releases, sock = self.releases, self._socket
+        releases, sock, generation = self.route
         sent = True
         while releases and sock is not None and sent:
             group: list[int] = []
@@ -138,14 +138,20 @@ class Slots:
                     group.append(releases.popleft())
             except IndexError:
                 pass  # Another thread took the rest.
-            if group and not _send_now(sock, self._messages(group)):
+            if group and not _send_now(sock, _messages(generation, group)):
                 releases.extendleft(reversed(group))
                 sent = False
         return sent
 
-    def _messages(self, numbers: list[int]) -> bytes:
-        request, generation = protocol.request, self._generation
-        return b"".join([request(protocol.RELEASE, generation, number) for number in numbers])
+    @property
+    def releases(self) -> collections.deque[int]:
+        """The slots that are to be released."""
+        return self.route[0]
+
+
+def _messages(generation: int, numbers: list[int]) -> bytes:
+    request = protocol.request
+    return b"".join([request(protocol.RELEASE, generation, number) for number in numbers])
 
 
 class _SlotOwner(np.ndarray[Any, np.dtype[np.uint8]]):
@@ -168,8 +174,9 @@ class _SlotOwner(np.ndarray[Any, np.dtype[np.uint8]]):
             slots, number = self.slots, self.number
         except AttributeError:
             return  # A signal came before it had them.
+        releases = slots.route[0]  # First: once nothing is held, another generation may begin.
         slots.held[number] = 0
-        slots.releases.append(number)
+        releases.append(number)
         if slots.urgent:
             slots.flush()
 

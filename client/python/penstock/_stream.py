@@ -139,7 +139,7 @@ class BatchStream:
     def _start(self) -> None:
         """Sends START for what comes after the last batch that was handed out."""
         begin = self._begin if self._last is None else self.cursor()
-        if self._dead or self._feed.dead:
+        if self._dead or self._unsure or self._feed.dead:
             self._revive()
         self._unsure = True
         self._ready.clear()
@@ -175,7 +175,8 @@ class BatchStream:
         return slots, slots.memory.fd
 
     def _revive(self) -> None:
-        """Another feed in place of one that died."""
+        """Another feed in place of one that died, or that is out of step."""
+        self._dead = True  # Also if this is interrupted.
         self._feed.close()
         if self._slots is not None:
             self._slots.retire()
@@ -183,7 +184,10 @@ class BatchStream:
         self._parser = protocol.Parser()
         self._generation = 0
         self._feed = self._spawn()
-        self._handshake()
+        if self._handshake() != self.ready:
+            raise FeedError(
+                "the dataset or its spec changed since this Loader was made: make another Loader"
+            )
         self._dead = self._unsure = False
 
     # Taking.
@@ -203,7 +207,7 @@ class BatchStream:
             base = self._take_copy(record)
         else:
             base = slots.take(record[2])  # type: ignore[union-attr]
-        if len(slots.releases) >= self._group:  # type: ignore[union-attr]
+        if len(slots.route[0]) >= self._group:  # type: ignore[union-attr]
             self._flush()
         batch = self.layout.make(base, record)
         self._next_step = record[4] + 1
@@ -295,12 +299,14 @@ class BatchStream:
         except Error:
             self._unsure, self._dead = False, True
             raise
-        messages = self._parser.parse(data, self._generation, self._ready)
-        if self._ready:
-            self._announced = self._ready[-1][protocol.STEP] + 1
-        self._unsure = False
+        arrived: collections.deque[protocol.Announcement] = collections.deque()
+        messages = self._parser.parse(data, self._generation, arrived)
+        if arrived:  # Not of _ready, from which another thread may take meanwhile.
+            self._announced = arrived[-1][protocol.STEP] + 1
+            self._ready.extend(arrived)
         for message in messages:
             self._note(message)
+        self._unsure = False
         return bool(data)
 
     def _flush(self) -> None:

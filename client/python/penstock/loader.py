@@ -84,8 +84,9 @@ class Loader:
         copy: what to do when you hold so many batches that few slots are left: "auto" hands out
             copies and warns once, "never" raises SlotsHeldError; "always" copies every batch.
         pin: "register" makes the memory known to CUDA, so that `Batch.to("cuda",
-            non_blocking=True)` copies straight from it. None: the copy goes through torch's own
-            pinned memory.
+            non_blocking=True)` copies straight from it. Then copy by `Batch.to` alone: after
+            `batch["x"].to("cuda", non_blocking=True)` nothing keeps the memory until the copy has
+            ended. None: the copy goes through torch's own pinned memory.
 
     Errors:
         FileNotFoundError: no dataset, spec or file of credentials of that name.
