@@ -25,6 +25,7 @@
 #include "cli/feed/feed_text.h"
 #include "cli/feed/feed_writer.h"
 #include "cli/stream/loader_flags.h"
+#include "client/loader/host_share.h"
 #include "client/loader/loader_shape.h"
 #include "client/servers/server_list.h"
 
@@ -52,13 +53,9 @@ void BlockSignals() {
 
 void ShareHost(const FeedFlags& flags, LoaderOptions& options) {
   if (options.servers != kLocalServer || flags.local_ranks <= 1) return;
-  const MachineLimits machine = ReadMachineLimits();
-  if (options.local_threads == 0) {
-    options.local_threads = std::max<uint32_t>(1, machine.cores / flags.local_ranks);
-  }
-  if (options.local_memory_budget == 0) {
-    options.local_memory_budget = machine.memory_bytes / 4 / flags.local_ranks;
-  }
+  const HostShare share = ShareOfHost(flags.local_ranks, ReadMachineLimits());
+  if (options.local_threads == 0) options.local_threads = share.threads;
+  if (options.local_memory_budget == 0) options.local_memory_budget = share.memory_budget;
 }
 
 absl::StatusOr<LoaderOptions> OptionsOf(const FeedFlags& flags) {
@@ -124,21 +121,14 @@ absl::Status Serve(int socket, const UniqueFd& consumer, feed::FeedSession& sess
   return absl::OkStatus();
 }
 
-absl::Status Describe(LoaderOptions& options, feed::FeedWriter& writer, size_t& slot_bytes) {
-  PENSTOCK_ASSIGN_OR_RETURN(const LoaderShape shape, DescribeLoader(options));
-  slot_bytes = shape.slot_bytes;
-  writer.AddText(feed::ToConsumer::kReady, 0,
-                 feed::ReadyText(options, shape, std::max(shape.slots, kMinSlots)));
-  return absl::OkStatus();
-}
-
 // Errors are the consumer's to show.
 absl::Status RunSession(const FeedFlags& flags, int socket, const UniqueFd& consumer,
                         feed::FeedWriter& writer) {
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, OptionsOf(flags));
-  size_t slot_bytes = 0;
-  PENSTOCK_RETURN_IF_ERROR(Describe(options, writer, slot_bytes));
-  feed::FeedSession session(std::move(options), slot_bytes, writer);
+  PENSTOCK_ASSIGN_OR_RETURN(const LoaderShape shape, DescribeLoader(options));
+  writer.AddText(feed::ToConsumer::kReady, 0,
+                 feed::ReadyText(options, shape, std::max(shape.slots, kMinSlots)));
+  feed::FeedSession session(std::move(options), shape.slot_bytes, writer);
   const absl::Status status = Serve(socket, consumer, session);
   // A writer that waits for a consumer that is gone, or that sent nonsense, would wait for ever.
   if (status.ok()) shutdown(socket, SHUT_RDWR);

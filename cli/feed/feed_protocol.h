@@ -15,8 +15,8 @@ enum class ToConsumer : uint32_t { kReady = 1, kBatch = 2, kEnd = 3, kError = 4,
 // BatchMessage::flags: the last batch that begins in its epoch.
 inline constexpr uint32_t kLastOfEpoch = 1;
 
-// Every message to the consumer. Of kinds other than kBatch, only `generation` counts, and `rows`
-// is how many bytes of text follow.
+// Every message to the consumer. In kinds other than kBatch, `generation` and `rows` alone have a
+// meaning, and `rows` is how many bytes of text follow.
 struct BatchMessage {
   ToConsumer kind = ToConsumer::kBatch;
   uint32_t generation = 0;
@@ -35,7 +35,7 @@ static_assert(sizeof(BatchMessage) == 72);
 
 enum class ToFeed : uint32_t { kStart = 1, kRelease = 2, kWaiting = 3, kStats = 4 };
 
-// Every message from the consumer. Of kStart, `value` is how many bytes of text follow.
+// Every message from the consumer. In kStart, `value` is how many bytes of text follow.
 struct RequestMessage {
   ToFeed kind = ToFeed::kRelease;
   uint32_t generation = 0;

@@ -1,32 +1,15 @@
 #include "cli/feed/feed_requests.h"
 
-#include <sys/socket.h>
-
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/io/receive_descriptor.h"
 #include "base/status.h"
 
 namespace penstock::feed {
 namespace {
-
-UniqueFd DescriptorOf(msghdr& message) {
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) {
-    return UniqueFd();
-  }
-  // There is room for two: of two the last one is kept, and the other closed.
-  UniqueFd last;
-  const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-  for (size_t i = 0; i < count; ++i) {
-    int descriptor = -1;
-    std::memcpy(&descriptor, CMSG_DATA(header) + i * sizeof descriptor, sizeof descriptor);
-    last = UniqueFd(descriptor);
-  }
-  return last;
-}
 
 bool IsKnown(ToFeed kind) { return kind >= ToFeed::kStart && kind <= ToFeed::kStats; }
 
@@ -34,22 +17,12 @@ bool IsKnown(ToFeed kind) { return kind >= ToFeed::kStart && kind <= ToFeed::kSt
 
 absl::StatusOr<bool> FeedRequests::Receive() {
   char bytes[16384];
-  iovec part{bytes, sizeof bytes};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
   ssize_t size = -1;
   do {
-    size = recvmsg(socket_, &message, MSG_CMSG_CLOEXEC);
+    size = ReceiveWithDescriptor(socket_, bytes, 0, memory_);
   } while (size < 0 && errno == EINTR);
   if (size < 0 && errno != ECONNRESET) return ErrnoToStatus(errno, "the control socket");
   if (size <= 0) return false;
-  if (UniqueFd descriptor = DescriptorOf(message); descriptor.valid()) {
-    memory_ = std::move(descriptor);
-  }
   bytes_.append(bytes, static_cast<size_t>(size));
   return true;
 }

@@ -32,7 +32,8 @@ class FeedRequests {
  private:
   // False at the end of the stream.
   absl::StatusOr<bool> Receive();
-  // Of the bytes at `at`, which it moves on; none: more bytes are needed.
+  // Cuts the request that begins at byte `at`, and moves `at` behind it. None: more bytes are
+  // needed.
   absl::StatusOr<std::optional<Request>> Cut(size_t& at);
 
   const int socket_;

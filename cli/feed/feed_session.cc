@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/json_text.h"
 #include "base/process/start_thread.h"
 #include "base/status.h"
 #include "cli/feed/feed_text.h"
@@ -48,8 +47,6 @@ absl::Status FeedSession::Open(std::optional<Cursor> start, uint32_t slots, Uniq
   options.start = std::move(start);
   options.look_ahead_bytes = bytes;
   options.slot_allocator = memory_.get();
-  PENSTOCK_ASSIGN_OR_RETURN(const LoaderShape shape, DescribeLoader(options));
-  steps_ = shape.steps;
   {
     MutexLock lock(&mutex_);
     held_.resize(slots);
@@ -73,12 +70,10 @@ void FeedSession::Run() {
 }
 
 void FeedSession::Announce(Batch batch) {
-  const uint64_t next = batch.step() + 1;
-  const bool last = next >= steps_->num_steps() || steps_->At(next).begin.epoch != batch.epoch();
   const auto offset = batch.tensors().front().bytes.data() - memory_->data();
   const BatchMessage message = {.generation = generation_,
                                 .slot = static_cast<uint32_t>(offset / slot_bytes_),
-                                .flags = last ? kLastOfEpoch : 0,
+                                .flags = batch.last_of_epoch() ? kLastOfEpoch : 0,
                                 .step = batch.step(),
                                 .epoch = batch.epoch(),
                                 .position = batch.position(),

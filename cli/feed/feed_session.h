@@ -16,7 +16,6 @@
 #include "cli/feed/feed_memory.h"
 #include "cli/feed/feed_writer.h"
 #include "client/loader/loader.h"
-#include "client/loader/loader_shape.h"
 
 namespace penstock::feed {
 
@@ -29,7 +28,7 @@ class FeedSession {
   ~FeedSession();
 
   // Drops what the generation before has fetched, and begins at `start`. An invalid `memory` stands
-  // for that of the generation before. What is wrong is announced as an error of this generation.
+  // for that of the generation before. It announces what is wrong as an error of this generation.
   void Start(uint32_t generation, std::optional<Cursor> start, uint32_t slots, UniqueFd memory);
   // Both of an earlier generation do nothing. kInvalidArgument: the consumer does not hold the
   // slot.
@@ -49,7 +48,6 @@ class FeedSession {
   const size_t slot_bytes_;
   FeedWriter& writer_;
   std::unique_ptr<FeedMemory> memory_;
-  std::optional<Steps> steps_;  // Of the present generation.
   std::unique_ptr<Loader> loader_;
   uint32_t generation_ = 0;
   std::atomic<bool> stopping_ = false;

@@ -16,6 +16,7 @@
 #include "cli/feed/feed_session.h"
 #include "cli/feed/feed_text.h"
 #include "cli/feed/feed_writer.h"
+#include "client/loader/loader_shape.h"
 #include "client/loader/testing/chess_dataset.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -16,8 +16,8 @@ namespace penstock::feed {
 // READY. `slots`: how many the consumer is to make.
 std::string ReadyText(const LoaderOptions& options, const LoaderShape& shape, uint32_t slots);
 
-// ERROR: "code" is the canonical name, such as "DATA_LOSS". Of an error that names a damaged record
-// there are "shard", "offset" and "record" too.
+// ERROR: "code" is the canonical name, such as "DATA_LOSS". An error that names a damaged record
+// has "shard", "offset" and "record" too.
 std::string ErrorText(const absl::Status& status);
 
 std::string StatsText(const LoaderStats& stats);

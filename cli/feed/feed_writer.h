@@ -14,8 +14,8 @@
 
 namespace penstock::feed {
 
-// What is added waits in memory while the consumer reads nothing: at most a message for each slot,
-// the end of each generation, and an answer for each question. Thread-safe.
+// Messages wait in memory while the consumer reads nothing. There are at most one for each slot,
+// one for the end of each generation, and one for each question. Thread-safe.
 class FeedWriter {
  public:
   // `socket` must outlive it. kResourceExhausted: no thread.

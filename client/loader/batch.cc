@@ -37,6 +37,7 @@ uint64_t Batch::epoch() const { return slot().ready.step.begin.epoch; }
 uint64_t Batch::position() const { return slot().ready.step.begin.position; }
 uint64_t Batch::first_row() const { return slot().ready.step.first_row; }
 size_t Batch::global_rows() const { return slot().ready.step.rows; }
+bool Batch::last_of_epoch() const { return slot().ready.step.last_of_epoch; }
 size_t Batch::rows() const { return slot().rows(); }
 std::span<const TensorView> Batch::tensors() const { return slot().tensors; }
 const Cursor& Batch::cursor() const { return slot().cursor; }

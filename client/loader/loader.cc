@@ -8,7 +8,6 @@
 #include "client/loader/batch_slot.h"
 #include "client/loader/driver.h"
 #include "client/loader/loader_plan.h"
-#include "client/loader/look_ahead.h"
 #include "client/loader/open_with_transports.h"
 #include "client/loader/slot_layout.h"
 #include "client/loader/transports.h"
@@ -16,7 +15,6 @@
 #include "client/servers/server_list.h"
 #include "client/servers/server_source.h"
 #include "records/decode/program.h"
-#include "records/engine/row_limit.h"
 
 namespace penstock {
 namespace {
@@ -28,9 +26,7 @@ FetchOptions MakeFetchOptions(const LoaderOptions& options, const ShardPaths& sh
                               const Program& program) {
   FetchOptions fetch;
   for (const auto& transport : transports) fetch.servers.push_back(transport->address());
-  uint64_t num_steps = steps.num_steps();
-  if (options.max_steps > 0) num_steps = std::min(num_steps, options.max_steps);
-  fetch.num_slots = NumSlots(options.look_ahead_bytes, layout.slot_bytes(), num_steps);
+  fetch.num_slots = NumSlotsOf(options, layout.slot_bytes(), steps);
   fetch.row_bytes = std::max<size_t>(layout.row_bytes(), 1);
   fetch.max_steps = options.max_steps;
   fetch.server_timeout = options.server_timeout;
@@ -143,13 +139,9 @@ absl::Status LoaderOptions::Validate() const {
 namespace {
 
 absl::StatusOr<std::unique_ptr<Loader>> OpenWithServers(LoaderOptions options, Servers servers) {
-  PENSTOCK_RETURN_IF_ERROR(options.Validate());
-  PENSTOCK_ASSIGN_OR_RETURN(Plan plan, MakePlan(options));
-  PENSTOCK_ASSIGN_OR_RETURN(const Steps steps, MakeSteps(options, plan));
-  PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(options.spec, options.dtype));
-  PENSTOCK_RETURN_IF_ERROR(CheckRowSize(program, options.dtype, options.record_ids));
+  PENSTOCK_ASSIGN_OR_RETURN(LoaderParts parts, MakeParts(options));
   auto loader = std::make_unique<DrivenLoader>(std::move(options), std::move(servers),
-                                               std::move(plan), steps, program);
+                                               std::move(parts.plan), parts.steps, parts.program);
   PENSTOCK_RETURN_IF_ERROR(loader->Start());
   return loader;
 }

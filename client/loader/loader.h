@@ -105,6 +105,7 @@ class Batch {
   uint64_t position() const;   // In the epoch, of the global batch's first row.
   uint64_t first_row() const;  // In the global batch, of this rank's first row.
   size_t global_rows() const;  // Of the global batch.
+  bool last_of_epoch() const;  // No later batch begins in its epoch.
   size_t rows() const;
   std::span<const TensorView> tensors() const;
   // The tensor of that name, or null.

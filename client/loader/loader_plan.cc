@@ -1,11 +1,14 @@
 #include "client/loader/loader_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "client/loader/look_ahead.h"
 #include "client/plan/chunk_table.h"
+#include "records/engine/row_limit.h"
 
 namespace penstock {
 namespace {
@@ -53,6 +56,20 @@ absl::StatusOr<Steps> MakeSteps(const LoaderOptions& options, const Plan& plan) 
   if (status.ok()) return steps;
   status.SetPayload(kCursorPayload, absl::Cord());
   return status;
+}
+
+absl::StatusOr<LoaderParts> MakeParts(const LoaderOptions& options) {
+  PENSTOCK_RETURN_IF_ERROR(options.Validate());
+  PENSTOCK_ASSIGN_OR_RETURN(Plan plan, MakePlan(options));
+  PENSTOCK_ASSIGN_OR_RETURN(const Steps steps, MakeSteps(options, plan));
+  PENSTOCK_ASSIGN_OR_RETURN(Program program, Program::Compile(options.spec, options.dtype));
+  PENSTOCK_RETURN_IF_ERROR(CheckRowSize(program, options.dtype, options.record_ids));
+  return LoaderParts{std::move(plan), steps, std::move(program)};
+}
+
+uint32_t NumSlotsOf(const LoaderOptions& options, size_t slot_bytes, const Steps& steps) {
+  const uint64_t most = options.max_steps > 0 ? options.max_steps : steps.num_steps();
+  return NumSlots(options.look_ahead_bytes, slot_bytes, std::min(most, steps.num_steps()));
 }
 
 StreamOptions MakeStreamOptions(const LoaderOptions& options) {

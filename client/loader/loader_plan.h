@@ -6,6 +6,7 @@
 #include "client/loader/loader.h"
 #include "client/plan/plan.h"
 #include "client/plan/steps.h"
+#include "records/decode/program.h"
 #include "records/engine/messages.h"
 
 namespace penstock {
@@ -19,6 +20,19 @@ inline constexpr char kCursorPayload[] = "penstock/cursor";
 // Makes the steps from options.start on, without regard to max_steps. Errors as Steps::Create();
 // kFailedPrecondition: the cursor belongs to another order.
 absl::StatusOr<Steps> MakeSteps(const LoaderOptions& options, const Plan& plan);
+
+// What the options and the manifest alone decide of a loader.
+struct LoaderParts {
+  Plan plan;
+  Steps steps;
+  Program program;
+};
+
+// Errors: those of Loader::Open() that come before anybody is asked.
+absl::StatusOr<LoaderParts> MakeParts(const LoaderOptions& options);
+
+// How many slots the loader has.
+uint32_t NumSlotsOf(const LoaderOptions& options, size_t slot_bytes, const Steps& steps);
 
 // Makes the options of the streams that a loader opens on every server.
 StreamOptions MakeStreamOptions(const LoaderOptions& options);

@@ -1,4 +1,4 @@
-// What a loader will hand out, before it is opened.
+// Describes what a loader will hand out, before it is opened.
 #ifndef PENSTOCK_CLIENT_LOADER_LOADER_SHAPE_H_
 #define PENSTOCK_CLIENT_LOADER_LOADER_SHAPE_H_
 

@@ -137,6 +137,12 @@ Step Steps::AtWithinEpoch(uint64_t i) const {
   return step;
 }
 
+bool Steps::IsLastOfEpoch(uint64_t i, const Step& step) const {
+  const bool drops = options_.remainder == Remainder::kDrop;
+  return i + 1 == num_steps_ || step.end.epoch != step.begin.epoch ||
+         (drops && epoch_rows_ - step.end.position < options_.global_batch_size);
+}
+
 void Steps::TakeRankRows(Step& step) const {
   const Wide ranks = options_.world_size;
   step.first_row = static_cast<uint64_t>(Wide{step.rows} * options_.rank / ranks);
@@ -159,6 +165,7 @@ void Steps::TakeRankRows(Step& step) const {
 
 Step Steps::At(uint64_t i) const {
   Step step = options_.remainder == Remainder::kCarry ? AtCarried(i) : AtWithinEpoch(i);
+  step.last_of_epoch = IsLastOfEpoch(i, step);
   TakeRankRows(step);
   return step;
 }

@@ -41,7 +41,8 @@ struct Step {
   EpochPosition begin;  // Of the global batch's first row.
   // Where to resume after it: position < the epoch's rows.
   EpochPosition end;
-  uint64_t rows = 0;  // n, of the global batch; below B only for a short step.
+  bool last_of_epoch = false;  // No later step begins in its epoch.
+  uint64_t rows = 0;           // n, of the global batch; below B only for a short step.
 
   // This rank's rows: [rn/R, (r+1)n/R) of the global batch.
   uint64_t first_row = 0;
@@ -82,6 +83,7 @@ class Steps {
   EpochPosition After(unsigned __int128 rows) const;
   Step AtCarried(uint64_t i) const;
   Step AtWithinEpoch(uint64_t i) const;
+  bool IsLastOfEpoch(uint64_t i, const Step& step) const;
   void TakeRankRows(Step& step) const;
 
   uint64_t epoch_rows_;

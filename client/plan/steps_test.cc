@@ -87,6 +87,19 @@ TEST(StepsPropertyTest, StepsFollowTheDefinitionOfEveryRemainder) {
   }
 }
 
+TEST(StepsPropertyTest, TheLastStepOfAnEpochIsTheOneBeforeTheNextEpochs) {
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 300; ++i) {
+    const Case c = RandomCase(random);
+    const Steps steps = MakeSteps(c);
+    for (uint64_t k = 0; k < steps.num_steps(); ++k) {
+      const bool last =
+          k + 1 == steps.num_steps() || steps.At(k + 1).begin.epoch != steps.At(k).begin.epoch;
+      EXPECT_EQ(steps.At(k).last_of_epoch, last) << "step " << k;
+    }
+  }
+}
+
 TEST(StepsPropertyTest, RankSlicesMakeUpTheGlobalBatch) {
   std::mt19937_64 random(2);
   for (int trial = 0; trial < 5000; ++trial) {

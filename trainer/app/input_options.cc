@@ -9,6 +9,7 @@
 #include "base/byte_size.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
+#include "client/loader/host_share.h"
 #include "client/loader/look_ahead.h"
 #include "client/loader/served_manifest.h"
 #include "client/servers/server_list.h"
@@ -68,9 +69,9 @@ LoaderOptions ToLoaderOptions(const TrainerOptions& options,
 }
 
 void ShareHost(const RankInfo& rank, const MachineLimits& machine, LoaderOptions& loader) {
-  const uint32_t ranks = std::max<uint32_t>(1, rank.local_size);
-  loader.local_threads = std::max<uint32_t>(1, machine.cores / ranks);
-  loader.local_memory_budget = machine.memory_bytes / 4 / ranks;
+  const HostShare share = ShareOfHost(rank.local_size, machine);
+  loader.local_threads = share.threads;
+  loader.local_memory_budget = share.memory_budget;
 }
 
 void HalveForEvaluation(LoaderOptions& loader) { loader.local_memory_budget /= 2; }

@@ -31,7 +31,7 @@ ROOT = HERE.parents[1]
 BUILT = ROOT / "build" / "release" / "bin"
 PROGRAMS = ("penstock", "penstock-server")
 BUILD = f"cd {ROOT} && .ci/install.sh && .ci/build.sh release --target {' '.join(PROGRAMS)}"
-# Of what cmake/portable/licenses.py finds in the programs that run on any Linux.
+# The licences of what cmake/portable/licenses.py finds in the programs that run on any Linux.
 LINKED_LICENSES = ("BSD-3-Clause AND GPL-3.0-or-later WITH GCC-exception-3.1 AND IJG AND "
                    "LGPL-2.1-or-later AND libpng-2.0 AND MIT AND Zlib")
 # The same bytes whenever it is built.

@@ -24,11 +24,6 @@ def _servers(value: Any) -> str:
     return value if isinstance(value, str) else ",".join(value)
 
 
-def _bytes(value: Any) -> str:
-    """A number of bytes, or text such as "64MiB"."""
-    return str(value)
-
-
 def _seconds(value: Any) -> str:
     """A number of seconds, or text such as "250ms"."""
     return value if isinstance(value, str) else f"{value}s"
@@ -36,6 +31,14 @@ def _seconds(value: Any) -> str:
 
 def _epochs(value: Any) -> str:
     return "0" if value is None else str(value)
+
+
+def option(name: str, value: Any) -> list[str]:
+    """A keyword as the command line has it; None and False: it is not given."""
+    if value is None or value is False:
+        return []
+    written = "--" + name.replace("_", "-")
+    return [written] if value is True else [f"{written}={value}"]
 
 
 # Keyword, option, and how the value is written. None leaves the option out.
@@ -55,7 +58,7 @@ _VALUES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "lanes": ("--lanes", _text),
     "window_chunks": ("--window-chunks", _text),
     "strip_rows": ("--strip-rows", _text),
-    "look_ahead": ("--look-ahead", _bytes),
+    "look_ahead": ("--look-ahead", _text),
     "server_timeout": ("--server-timeout", _seconds),
     "on_error": ("--on-error", _text),
     "data_root": ("--data-root", _path),
@@ -65,7 +68,7 @@ _VALUES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "tls_server_name": ("--tls-server-name", _text),
     "token_file": ("--token-file", _path),
     "threads": ("--threads", _text),
-    "memory_budget": ("--memory-budget", _bytes),
+    "memory_budget": ("--memory-budget", _text),
     "connections": ("--connections", _text),
 }
 # Keyword, option, and the value with which the option is given.

@@ -32,12 +32,6 @@ class RegisteredCopies:
         self._running: collections.deque[tuple[Event, Any]] = collections.deque()
         self._sweeping = threading.Lock()
 
-    def wanted(self, device: Any, non_blocking: bool) -> bool:
-        """Whether a copy goes straight from the slot."""
-        import torch
-
-        return non_blocking and torch.device(device).type == "cuda"
-
     def copy(
         self, tensors: Mapping[str, Any], base: Any, device: Any
     ) -> list[tuple[str, Any]]:

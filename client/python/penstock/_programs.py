@@ -19,7 +19,7 @@ from typing import NoReturn
 PROGRAMS = ("penstock", "penstock-server", "penstock-train")
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent
-# What a shell says of commands that it cannot start.
+# Shells end with these codes if they cannot start a command.
 _CANNOT_EXECUTE = 126
 _NOT_FOUND = 127
 

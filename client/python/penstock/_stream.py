@@ -110,11 +110,6 @@ class BatchStream:
                 self._start()
 
     @property
-    def started(self) -> bool:
-        """Whether the feed fetches."""
-        return self._started
-
-    @property
     def untouched(self) -> bool:
         """Whether no batch was taken since the beginning or the last seek()."""
         return self._last is None

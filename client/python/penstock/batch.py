@@ -112,11 +112,11 @@ class Batch(dict[str, Any]):
         """
         self._require_torch("to()")
         copies = self._layout.copies if hasattr(self, "_layout") else None
-        if copies is not None and copies.wanted(device, non_blocking):
+        beside = non_blocking and _is_cuda(device)
+        if copies is not None and beside:
             return self.with_tensors(copies.copy(self, self._base, device))
-        pin = non_blocking and _is_cuda(device)
         return self.with_tensors(
-            (name, _moved(tensor, device, non_blocking, pin)) for name, tensor in self.items()
+            (name, _moved(tensor, device, non_blocking, beside)) for name, tensor in self.items()
         )
 
     def pin_memory(self) -> Batch:

@@ -16,6 +16,7 @@ from typing import Any
 from . import errors
 from ._crc32c import frame
 from ._examples import Encoder
+from ._options import option
 from ._programs import program
 
 _log = logging.getLogger("penstock")
@@ -47,9 +48,9 @@ def index(dataset: _Path | Sequence[_Path], *, output: _Path | None = None,
         loader = penstock.Loader(facts["manifest"])
     """
     inputs = [dataset] if isinstance(dataset, (str, os.PathLike)) else list(dataset)
-    arguments = ["index", *[os.fspath(path) for path in inputs], *_option("output", output)]
+    arguments = ["index", *[os.fspath(path) for path in inputs], *option("output", output)]
     for name, value in options.items():
-        arguments += _option(name, value)
+        arguments += option(name, value)
     return _run_penstock(arguments)
 
 
@@ -212,8 +213,8 @@ def _pack_again(file: pathlib.Path, name: str, records_per_shard: int, compressi
     """The shards that `penstock pack` makes of a file, in a folder beside it."""
     facts = _run_penstock(["pack", "--from", "tfrecord", str(file), "-o",
                            str(file.parent / "packed"), "--name", name, "--records-per-shard",
-                           str(records_per_shard), *_option("compression", compression),
-                           *_option("seed", seed)])
+                           str(records_per_shard), *option("compression", compression),
+                           *option("seed", seed)])
     return list(map(pathlib.Path, facts["shards"]))
 
 
@@ -245,16 +246,6 @@ def _sync_folder(folder: pathlib.Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _option(name: str, value: Any) -> list[str]:
-    """A keyword as the command line has it; None and False: it is not given."""
-    if value is None or value is False:
-        return []
-    option = "--" + name.replace("_", "-")
-    if value is True:
-        return [option]
-    return [f"{option}={os.fspath(value) if isinstance(value, os.PathLike) else value}"]
 
 
 def _run_penstock(arguments: Sequence[str]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from . import errors
+from ._options import option
 from ._programs import program
 
 _log = logging.getLogger("penstock.server")
@@ -65,7 +66,8 @@ class Server:
         with tempfile.TemporaryDirectory(prefix="penstock-server-") as folder:
             address_file = pathlib.Path(folder, "address")
             settings |= {"address_file": address_file, "log_format": "json"}
-            self._reader = _Reader([program("penstock-server"), *_arguments(settings)])
+            arguments = [word for pair in settings.items() for word in option(*pair)]
+            self._reader = _Reader([program("penstock-server"), *arguments])
             self._finalizer = weakref.finalize(self, _end, self._reader, os.getpid())
             try:
                 self.address: str = self._wait_for(address_file, start_timeout)
@@ -179,16 +181,6 @@ def _parse(line: str) -> tuple[int, str]:
     for field in ("time", "ts"):  # logging has its own.
         fields.pop(field, None)
     return level, " ".join([event, *(f"{name}={value}" for name, value in fields.items())])
-
-
-def _arguments(settings: dict[str, Any]) -> list[str]:
-    arguments = []
-    for name, value in settings.items():
-        if value is True:
-            arguments.append("--" + name.replace("_", "-"))
-        elif value is not None and value is not False:
-            arguments.append(f"--{name.replace('_', '-')}={value}")
-    return arguments
 
 
 def _error_of(code: int, lines: list[str]) -> Exception:

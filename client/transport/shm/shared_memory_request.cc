@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/io/receive_descriptor.h"
 #include "base/process/start_thread.h"
 #include "base/status.h"
 #include "records/wire/shared_memory.h"
@@ -49,23 +50,9 @@ struct Reply {
 
 Reply Receive(int connection) {
   char text[wire::kMaxDoorReplyBytes];
-  iovec part{text, sizeof text};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  const ssize_t size = recvmsg(connection, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   Reply reply;
+  const ssize_t size = ReceiveWithDescriptor(connection, text, MSG_DONTWAIT, reply.descriptor);
   if (size > 0) reply.text.assign(text, static_cast<size_t>(size));
-  const cmsghdr* header = size < 0 ? nullptr : CMSG_FIRSTHDR(&message);
-  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-      header->cmsg_len == CMSG_LEN(sizeof(int))) {
-    int descriptor = -1;
-    std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
-    reply.descriptor = UniqueFd(descriptor);
-  }
   return reply;
 }
 
