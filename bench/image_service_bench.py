@@ -45,7 +45,7 @@ def jpeg(side, seed):
 
 
 def pack(folder, name, sides):
-    """A data set of images in the order of `sides`; equal sides share 50 pictures."""
+    """Shards of images in the order of `sides`, to be indexed; equal sides share 50 pictures."""
     source = folder / f"{name}-images" / "all"
     source.mkdir(parents=True)
     pictures = {}
@@ -55,15 +55,14 @@ def pack(folder, name, sides):
             pictures[key] = jpeg(*key)
         (source / f"{number:06}.jpg").write_bytes(pictures[key])
     data = folder / name
-    run = dict(check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     subprocess.run([BIN / "penstock", "pack", "--from", "folder", source.parent, "-o", data,
-                    "--records-per-shard", "500"], **run)
-    subprocess.run([BIN / "penstock", "index", data], **run)
+                    "--records-per-shard", "500"], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
     return data
 
 
 def index(folder, name):
-    """Anew; returns the dataset as the servers of `folder` have it."""
+    """Writes the manifest; returns the dataset as the servers of `folder` have it."""
     subprocess.run([BIN / "penstock", "index", folder / name], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return pathlib.Path(f"server:{name}")
@@ -153,6 +152,7 @@ def sorted_by_size(folder, args):
 
 def memory(folder, args):
     data = pack(folder, "many", [32] * 2000)
+    index(folder, "many")
     with Fleet(folder, data, 1) as fleet:
         found = []
         for _ in range(10):
