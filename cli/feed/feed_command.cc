@@ -1,11 +1,7 @@
 // penstock feed: the loader of a process in another language (docs/reference/feed_protocol.md).
-#include <poll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <memory>
 #include <string>
@@ -20,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/data/dataset_argument.h"
+#include "cli/feed/consumer_watch.h"
 #include "cli/feed/feed_requests.h"
 #include "cli/feed/feed_session.h"
 #include "cli/feed/feed_text.h"
@@ -69,30 +66,12 @@ absl::StatusOr<LoaderOptions> OptionsOf(const FeedFlags& flags) {
   return options;
 }
 
-// A descriptor that is readable when the process has ended; invalid: none is watched.
-absl::StatusOr<UniqueFd> WatchProcess(int64_t pid) {
-  if (pid == 0) return UniqueFd();
-  UniqueFd watched(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
-  // Old kernels, and the rules of old containers, have no pidfds: then the socket alone tells.
-  if (watched.valid() || errno == ENOSYS || errno == EPERM) return watched;
-  return ErrnoToStatus(errno, absl::StrCat("--parent-pid ", pid));
-}
-
-// False: the consumer has ended.
-bool WaitForRequest(int socket, const UniqueFd& consumer) {
-  pollfd polled[] = {{socket, POLLIN, 0}, {consumer.get(), POLLIN, 0}};
-  while (poll(polled, 2, -1) < 0) {
-    if (errno != EINTR) return false;
-  }
-  return (polled[1].revents & POLLIN) == 0;
-}
-
 absl::Status Carry(feed::Request request, feed::FeedSession& session) {
   const feed::RequestMessage& message = request.message;
   switch (message.kind) {
     case feed::ToFeed::kStart: {
       PENSTOCK_ASSIGN_OR_RETURN(const feed::StartText start, feed::ParseStartText(request.text));
-      session.Start(message.generation, start.cursor, start.slots, std::move(request.memory));
+      session.Start(message.generation, start, std::move(request.memory));
       return absl::OkStatus();
     }
     case feed::ToFeed::kRelease:
@@ -107,29 +86,27 @@ absl::Status Carry(feed::Request request, feed::FeedSession& session) {
   return absl::OkStatus();
 }
 
-// Until the consumer closes the socket or ends.
-absl::Status Serve(int socket, const UniqueFd& consumer, feed::FeedSession& session) {
+// Answers requests until the consumer closes the socket.
+absl::Status Serve(int socket, feed::FeedSession& session) {
   feed::FeedRequests requests(socket);
   std::vector<feed::Request> next;
-  while (WaitForRequest(socket, consumer)) {
+  while (true) {
     PENSTOCK_ASSIGN_OR_RETURN(const bool more, requests.Next(next));
-    if (!more) break;
+    if (!more) return absl::OkStatus();
     for (feed::Request& request : next) {
       PENSTOCK_RETURN_IF_ERROR(Carry(std::move(request), session));
     }
   }
-  return absl::OkStatus();
 }
 
 // Errors are the consumer's to show.
-absl::Status RunSession(const FeedFlags& flags, int socket, const UniqueFd& consumer,
-                        feed::FeedWriter& writer) {
+absl::Status RunSession(const FeedFlags& flags, int socket, feed::FeedWriter& writer) {
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, OptionsOf(flags));
   PENSTOCK_ASSIGN_OR_RETURN(const LoaderShape shape, DescribeLoader(options));
   writer.AddText(feed::ToConsumer::kReady, 0,
                  feed::ReadyText(options, shape, std::max(shape.slots, kMinSlots)));
   feed::FeedSession session(std::move(options), shape.slot_bytes, writer);
-  const absl::Status status = Serve(socket, consumer, session);
+  const absl::Status status = Serve(socket, session);
   // A writer that waits for a consumer that is gone, or that sent nonsense, would wait for ever.
   if (status.ok()) shutdown(socket, SHUT_RDWR);
   return status;
@@ -138,10 +115,11 @@ absl::Status RunSession(const FeedFlags& flags, int socket, const UniqueFd& cons
 absl::Status Feed(const FeedFlags& flags) {
   BlockSignals();
   const UniqueFd socket(flags.control_fd);
-  PENSTOCK_ASSIGN_OR_RETURN(const UniqueFd consumer, WatchProcess(flags.parent_pid));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<feed::ConsumerWatch> watch,
+                            feed::ConsumerWatch::Start(flags.parent_pid));
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<feed::FeedWriter> writer,
                             feed::FeedWriter::Start(socket.get()));
-  const absl::Status status = RunSession(flags, socket.get(), consumer, *writer);
+  const absl::Status status = RunSession(flags, socket.get(), *writer);
   if (!status.ok()) writer->AddText(feed::ToConsumer::kError, 0, feed::ErrorText(status));
   return status;
 }

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/process/start_thread.h"
 #include "base/status.h"
-#include "cli/feed/feed_text.h"
 
 namespace penstock::feed {
 
@@ -26,30 +25,34 @@ void FeedSession::Stop() {
   stopping_ = false;
 }
 
-void FeedSession::Start(uint32_t generation, std::optional<Cursor> start, uint32_t slots,
-                        UniqueFd memory) {
+void FeedSession::Start(uint32_t generation, const StartText& start, UniqueFd memory) {
   Stop();
   generation_ = generation;
-  const absl::Status opened = Open(std::move(start), slots, std::move(memory));
+  first_step_ = start.step;
+  if (options_.max_steps > 0 && first_step_ >= options_.max_steps) {
+    return writer_.AddText(ToConsumer::kEnd, generation_, "");
+  }
+  const absl::Status opened = Open(start, std::move(memory));
   if (!opened.ok()) writer_.AddText(ToConsumer::kError, generation_, ErrorText(opened));
 }
 
-absl::Status FeedSession::Open(std::optional<Cursor> start, uint32_t slots, UniqueFd memory) {
-  const uint64_t bytes = uint64_t{slots} * slot_bytes_;
+absl::Status FeedSession::Open(const StartText& start, UniqueFd memory) {
+  const uint64_t bytes = uint64_t{start.slots} * slot_bytes_;
   if (memory.valid()) {
     memory_.reset();
     PENSTOCK_ASSIGN_OR_RETURN(memory_, FeedMemory::Map(std::move(memory), bytes));
   }
   if (memory_ == nullptr || memory_->size() < bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("START: no memory for ", slots, " slots"));
+    return absl::InvalidArgumentError(absl::StrCat("START: no memory for ", start.slots, " slots"));
   }
   LoaderOptions options = options_;
-  options.start = std::move(start);
+  options.start = start.cursor;
+  if (options.max_steps > 0) options.max_steps -= first_step_;
   options.look_ahead_bytes = bytes;
   options.slot_allocator = memory_.get();
   {
     MutexLock lock(&mutex_);
-    held_.resize(slots);
+    held_.resize(start.slots);
   }
   PENSTOCK_ASSIGN_OR_RETURN(loader_, Loader::Open(std::move(options)));
   PENSTOCK_ASSIGN_OR_RETURN(thread_, StartThread("that takes batches", [this] { Run(); }));
@@ -74,7 +77,7 @@ void FeedSession::Announce(Batch batch) {
   const BatchMessage message = {.generation = generation_,
                                 .slot = static_cast<uint32_t>(offset / slot_bytes_),
                                 .flags = batch.last_of_epoch() ? kLastOfEpoch : 0,
-                                .step = batch.step(),
+                                .step = first_step_ + batch.step(),
                                 .epoch = batch.epoch(),
                                 .position = batch.position(),
                                 .first_row = batch.first_row(),
@@ -101,7 +104,8 @@ absl::Status FeedSession::Release(uint32_t generation, uint64_t slot) {
 }
 
 void FeedSession::NoteWaiting(uint32_t generation, uint64_t step) {
-  if (generation == generation_ && loader_ != nullptr) loader_->NoteWaiting(step);
+  if (generation != generation_ || loader_ == nullptr || step < first_step_) return;
+  loader_->NoteWaiting(step - first_step_);
 }
 
 void FeedSession::AnswerStats(uint32_t generation) {

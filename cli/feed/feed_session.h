@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "base/io/unique_fd.h"
 #include "base/mutex.h"
 #include "cli/feed/feed_memory.h"
+#include "cli/feed/feed_text.h"
 #include "cli/feed/feed_writer.h"
 #include "client/loader/loader.h"
 
@@ -27,9 +27,10 @@ class FeedSession {
   FeedSession(LoaderOptions options, size_t slot_bytes, FeedWriter& writer);
   ~FeedSession();
 
-  // Drops what the generation before has fetched, and begins at `start`. An invalid `memory` stands
-  // for that of the generation before. It announces what is wrong as an error of this generation.
-  void Start(uint32_t generation, std::optional<Cursor> start, uint32_t slots, UniqueFd memory);
+  // Drops the batches that the previous generation has fetched, and begins at `start.cursor`. If
+  // `memory` is invalid, the memory of the previous generation is used again. Errors are announced
+  // as errors of this generation.
+  void Start(uint32_t generation, const StartText& start, UniqueFd memory);
   // Both of an earlier generation do nothing. kInvalidArgument: the consumer does not hold the
   // slot.
   absl::Status Release(uint32_t generation, uint64_t slot);
@@ -38,7 +39,7 @@ class FeedSession {
   void AnswerStats(uint32_t generation);
 
  private:
-  absl::Status Open(std::optional<Cursor> start, uint32_t slots, UniqueFd memory);
+  absl::Status Open(const StartText& start, UniqueFd memory);
   void Stop();
   // Takes batches until the last one, an error or Stop().
   void Run();
@@ -50,6 +51,7 @@ class FeedSession {
   std::unique_ptr<FeedMemory> memory_;
   std::unique_ptr<Loader> loader_;
   uint32_t generation_ = 0;
+  uint64_t first_step_ = 0;  // The consumer's number of the loader's step 0.
   std::atomic<bool> stopping_ = false;
   Mutex mutex_;
   std::vector<Batch> held_ ABSL_GUARDED_BY(mutex_);  // By slot.

@@ -78,7 +78,7 @@ class FeedSessionTest : public ::testing::Test {
         mmap(nullptr, kSlots * shape_->slot_bytes, PROT_READ, MAP_SHARED, memory_.get(), 0));
   }
   void Start(uint32_t generation, std::optional<Cursor> cursor = std::nullopt) {
-    session_->Start(generation, cursor, kSlots, UniqueFd(dup(memory_.get())));
+    session_->Start(generation, {cursor, kSlots}, UniqueFd(dup(memory_.get())));
   }
   Received Next() { return Receive(sockets_.consumer.get()); }
 
@@ -149,6 +149,19 @@ TEST_F(FeedSessionTest, BeginsAgainAtACursorAndReleasesOfBeforeDoNothing) {
   EXPECT_EQ(DigestOfTheRest(2), data_.Digest(order, options.dtype));
 }
 
+TEST_F(FeedSessionTest, StepsAreCountedFromTheFirstStepOn) {
+  LoaderOptions options = data_.Options();
+  options.max_steps = 5;
+  session_ = std::make_unique<FeedSession>(std::move(options), shape_->slot_bytes, *writer_);
+  session_->Start(1, {std::nullopt, kSlots, 3}, UniqueFd(dup(memory_.get())));
+  session_->NoteWaiting(1, 4);
+  EXPECT_EQ(Next().message.step, 3u);
+  EXPECT_EQ(Next().message.step, 4u);
+  EXPECT_EQ(Next().message.kind, ToConsumer::kEnd);
+  session_->Start(2, {std::nullopt, kSlots, 5}, UniqueFd());
+  EXPECT_EQ(Next().message.kind, ToConsumer::kEnd);
+}
+
 TEST_F(FeedSessionTest, BatchesThatAreHeldKeepTheirRowsWhenOtherMemoryComes) {
   Start(1);
   const size_t bytes = shape_->slot_bytes;
@@ -158,7 +171,7 @@ TEST_F(FeedSessionTest, BatchesThatAreHeldKeepTheirRowsWhenOtherMemoryComes) {
   }
   const std::string held(reinterpret_cast<const char*>(mapped_), kSlots * bytes);
   const UniqueFd other = MakeMemory(kSlots * bytes);
-  session_->Start(2, std::nullopt, kSlots, UniqueFd(dup(other.get())));
+  session_->Start(2, {std::nullopt, kSlots}, UniqueFd(dup(other.get())));
   EXPECT_EQ(Next().message.generation, 2u);
   EXPECT_TRUE(held == std::string(reinterpret_cast<const char*>(mapped_), kSlots * bytes));
 }
@@ -242,9 +255,11 @@ TEST(FeedTextTest, DamageHasItsPlaceInFields) {
 
 TEST(FeedTextTest, StartIsChecked) {
   EXPECT_EQ(ParseStartText(R"({"cursor": "", "slots": 8})")->slots, 8u);
+  EXPECT_EQ(ParseStartText(R"({"cursor": "", "slots": 8, "step": 7})")->step, 7u);
   for (const char* wrong :
-       {"", "[]", R"({"slots": 8})", R"({"cursor": "", "slots": 1})",
-        R"({"cursor": "ps1-", "slots": 8})", R"({"cursor": "", "slots": -4})"}) {
+       {"", "[]", R"({"cursor": "", "slots": 8, "step": "7"})", R"({"slots": 8})",
+        R"({"cursor": "", "slots": 1})", R"({"cursor": "ps1-", "slots": 8})",
+        R"({"cursor": "", "slots": -4})"}) {
     EXPECT_THAT(ParseStartText(wrong), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("")))
         << wrong;
   }

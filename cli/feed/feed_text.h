@@ -23,8 +23,9 @@ std::string ErrorText(const absl::Status& status);
 std::string StatsText(const LoaderStats& stats);
 
 struct StartText {
-  std::optional<Cursor> cursor;
+  std::optional<Cursor> cursor;  // Empty: the beginning.
   uint32_t slots = 0;
+  uint64_t step = 0;  // The number of the first step; --steps counts from 0.
 };
 // kInvalidArgument: START's text is not what it should be.
 absl::StatusOr<StartText> ParseStartText(absl::string_view text);

@@ -90,17 +90,16 @@ class Feed:
     def __init__(self, arguments: Sequence[str], pass_fds: Sequence[int] = ()) -> None:
         self.owner = os.getpid()
         self.path = program("penstock")
-        self.log = FeedLog()
-        self.socket, child = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        for end in (self.socket, child):
-            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BYTES)
-        try:
+        with contextlib.ExitStack() as undo:
+            self.log = FeedLog()
+            undo.callback(self.log.close)
+            self.socket, child = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+            undo.callback(self.socket.close)
             with child:
+                for end in (self.socket, child):
+                    end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BYTES)
                 self.process = self._spawn(arguments, child.fileno(), pass_fds)
-        except BaseException:
-            self.socket.close()
-            self.log.close()
-            raise
+            undo.pop_all()
         self._poll = select.poll()
         self._poll.register(self.socket, select.POLLIN)
         self._next_log = time.monotonic() + _POLL_MS / 1000
@@ -213,10 +212,13 @@ class Feed:
         self.socket.close()
         try:
             self.process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
+        except BaseException as error:  # Ctrl-C too: what is not killed now, nobody kills later.
             self.process.kill()
             self.process.wait()
-        self.log.close(quiet)
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+        finally:
+            self.log.close(quiet)
 
     def abandon(self) -> None:
         """In a forked child: lets go of what belongs to the parent, which keeps it."""

@@ -47,9 +47,9 @@ def request(kind: int, generation: int, value: int) -> bytes:
     return _REQUEST.pack(kind, generation, value)
 
 
-def start_request(generation: int, cursor: str, slots: int) -> bytes:
-    """START with its text."""
-    text = json.dumps({"cursor": cursor, "slots": slots}).encode()
+def start_request(generation: int, cursor: str, slots: int, step: int) -> bytes:
+    """START with its text; `step` is the number of the first batch."""
+    text = json.dumps({"cursor": cursor, "slots": slots, "step": step}).encode()
     return request(START, generation, len(text)) + text
 
 

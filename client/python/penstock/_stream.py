@@ -59,14 +59,14 @@ class BatchStream:
         self._dead = False  # The feed is of no more use.
         # Bytes are on the way to or from the feed: an interruption loses them.
         self._unsure = False
-        self._announced = 0  # Steps of this generation that have arrived.
+        self._announced = 0  # The step behind the last one that has arrived.
         self._begin = ""  # The cursor of the present START; empty: the beginning.
         self._last: protocol.Announcement | None = None
         self._next_step = 0
         self._used = self._limit = self._group = 0
         self._stats_arrived = threading.Event()
         self._stats: dict[str, Any] = {}
-        self._batches_before = 0  # Handed out before the present START.
+        self._batches_before = 0  # Handed out before the last seek().
         self._rows = 0  # Handed out.
         self._warned = False
         self.waits = Waits()
@@ -106,13 +106,15 @@ class BatchStream:
         self._check_usable()
         with self._reading:
             self._begin, self._last = cursor, None
+            self._batches_before += self._next_step
+            self._next_step = 0
             if self._started:
                 self._start()
 
     @property
     def untouched(self) -> bool:
         """Whether no batch was taken since the beginning or the last seek()."""
-        return self._last is None
+        return self._next_step == 0
 
     def cursor(self) -> str:
         """The place after the last batch that was handed out."""
@@ -143,18 +145,22 @@ class BatchStream:
         slots, fd = self._make_slots()
         slots.begin(self._generation, self._feed.socket)
         try:
-            self._feed.send(protocol.start_request(self._generation, begin, slots.count), fd)
+            request = protocol.start_request(
+                self._generation, begin, slots.count, self._next_step
+            )
+            self._feed.send(request, fd)
         finally:
             slots.memory.close_fd()
         self._begin, self._last = begin, None
-        self._batches_before += self._next_step
-        self._next_step = self._announced = 0
+        self._announced = self._next_step
         self._started = True
         self._unsure = False
         self.waits.start()
 
     def _make_slots(self) -> tuple[Slots, int | None]:
         """Slots that nobody holds, and the descriptor to send; None: the feed has it already."""
+        if self.copies is not None:
+            self.copies.sweep()
         if self._slots is not None and self._slots.num_held() == 0:
             return self._slots, None
         if self._slots is not None:
@@ -179,6 +185,9 @@ class BatchStream:
         self._parser = protocol.Parser()
         self._generation = 0
         self._feed = self._spawn()
+        if self._closed:  # By another thread, which may have seen only the feed before.
+            self._feed.close(quiet=True)
+            self._check_usable()
         if self._handshake() != self.ready:
             raise FeedError(
                 "the dataset or its spec changed since this Loader was made: make another Loader"
@@ -341,7 +350,7 @@ class BatchStream:
             raise
         finally:
             slots.urgent = False
-            self.waits.add(began, time.perf_counter(), first=self._next_step == 0)
+            self.waits.add(began, time.perf_counter(), first=self._last is None)
 
     def _poll_ms(self) -> int:
         running = self.copies is not None and self.copies.sweep() > 0

@@ -78,7 +78,8 @@ def pack(records: Iterable[Mapping[str, Any]], output: _Path, *, name: str | Non
     records and about 256 MiB. `compression` is "gzip", "zstd" or None. `seed` shuffles all records,
     as `penstock pack --seed` does; a Loader shuffles too, so few need it. `compression` and
     `seed` write all records to a temporary file in `output` first. `classes` are the names of
-    labels 0, 1, ..., written to `classes.txt`. `force` replaces shards of this name.
+    labels 0, 1, ..., written to `classes.txt`. `force` replaces shards of this name, and
+    removes a `manifest.pb` in `output`, which no longer fits.
 
     The shards get their names only when all are complete; if anything fails, nothing is left.
 
@@ -119,6 +120,8 @@ def pack(records: Iterable[Mapping[str, Any]], output: _Path, *, name: str | Non
         files = writer.files
         if again:
             files = _pack_again(files[0], name, records_per_shard, compression, seed)
+        if existing:
+            (folder / "manifest.pb").unlink(missing_ok=True)  # It describes the shards replaced.
         paths = _place(files, folder, name, existing)
     if names is not None:
         _write_atomically(folder / "classes.txt", names)

@@ -154,7 +154,7 @@ class FakeFeed:
             os.close(fds[0])
         before, self.generation = self.generation, generation
         self.free = collections.deque(range(text["slots"]))
-        self.step, self.waited, self.ended = 0, -1, False
+        self.step, self.waited, self.ended = text["step"], -1, False
         self.epoch, self.position = 0, 0
         if text["cursor"]:
             self.epoch, self.position = (int(part) for part in text["cursor"].split("-")[2:])
