@@ -105,10 +105,12 @@ absl::Status CheckReplaces(const std::string& path, bool force) {
 }
 
 int RunApp(CLI::App& app, const absl::Status& outcome, int argc, const char* const* argv) {
-  if (absl::Status known = CheckCommandName(app, argc, argv); !known.ok()) {
+  const std::vector<const char*> words = WithHelpAsOption(argc, argv);
+  argc = static_cast<int>(words.size());
+  if (absl::Status known = CheckCommandName(app, argc, words.data()); !known.ok()) {
     return ReportAndExitCode(known);
   }
-  if (const std::optional<int> code = ParseCommandLine(app, "penstock", argc, argv)) return *code;
+  if (const auto code = ParseCommandLine(app, "penstock", argc, words.data())) return *code;
   const absl::Status printed = FlushStandardOutput();
   return ReportAndExitCode(outcome.ok() ? printed : outcome);
 }

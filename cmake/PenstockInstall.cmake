@@ -1,6 +1,7 @@
-# cmake --install puts the programs into bin/, and what find_package(Penstock) needs beside them:
-# penstock::loader and penstock::trainer_ranks, the libraries that these link, and their headers. The
-# programs link all of them, so that whoever has built the programs can install.
+# cmake --install puts the programs into bin/, their man pages and completion into share/, and what
+# find_package(Penstock) needs beside them: penstock::loader and penstock::trainer_ranks, the
+# libraries that these link, and their headers. The programs link all of these libraries, so whoever
+# has built the programs can install.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -36,6 +37,12 @@ function(penstock_install_headers target)
     install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock/${place})
   endforeach()
 endfunction()
+
+foreach(folder man bash-completion zsh)  # As penstock_binary() has them written.
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}
+    COMPONENT programs)
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs)
 
 set(exported)
 penstock_export(penstock::loader)

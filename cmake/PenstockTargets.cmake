@@ -10,7 +10,8 @@
 # penstock_benchmark(name SOURCES ... [DEPS ...])
 # penstock_fuzzer(name SOURCES ... [DEPS ...])   of the target `fuzzers`, with -DPENSTOCK_FUZZERS=ON
 # penstock_program(name SOURCES ... [DEPS ...])  for those who change or measure Penstock
-# penstock_binary(name SOURCES ... [DEPS ...])   installed to bin/
+# penstock_binary(name SOURCES ... [DEPS ...])   installed to bin/. Once built, it writes its man pages
+#   and shell completion to share/ of the build folder, which are installed too.
 
 set(PENSTOCK_TEST_OPTIONS -O0)
 
@@ -157,5 +158,9 @@ function(penstock_binary name)
     target_link_libraries(${name} PRIVATE penstock_older_glibc)
     target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
   endif()
-  install(TARGETS ${name} RUNTIME)
+  install(TARGETS ${name} RUNTIME COMPONENT programs)
+  if(NOT PENSTOCK_SANITIZE)
+    add_custom_command(TARGET ${name} POST_BUILD VERBATIM
+      COMMAND ${name} --write-shell-files ${PROJECT_BINARY_DIR}/share)
+  endif()
 endfunction()

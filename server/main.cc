@@ -302,7 +302,9 @@ int Main(int argc, char** argv) {
                "penstock-server");
   Flags flags;
   AddOptions(app, flags);
-  if (const std::optional<int> code = ParseCommandLine(app, "penstock-server", argc, argv)) {
+  const std::vector<const char*> words = WithHelpAsOption(argc, argv);
+  if (const std::optional<int> code =
+          ParseCommandLine(app, "penstock-server", static_cast<int>(words.size()), words.data())) {
     return *code;
   }
   if (flags.print_config) {

@@ -2,6 +2,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,14 +39,7 @@ constexpr char kExample[] =
     "  penstock index data --holdout 5% -o data/manifest.pb\n"
     "  penstock-train --manifest data/manifest.pb --servers 10.0.0.1:7070,10.0.0.2:7070 \\\n"
     "      --model tiny --epochs 4 --lr 1e-3 --lr-schedule cosine --warmup-steps 20 \\\n"
-    "      --checkpoint-dir checkpoints\n"
-    "\n"
-    "Other commands (--help after each):\n"
-    "  devices  list what this machine offers: GPUs, their libraries, ways between ranks\n"
-    "  evaluate print the loss of a checkpoint's model on the records of a manifest\n"
-    "  export   write the weights of a checkpoint as a safetensors file\n"
-    "  predict  apply a checkpoint's model to positions, image files or records\n"
-    "  products measure how fast a GPU multiplies a model's matrices";
+    "      --checkpoint-dir checkpoints";
 
 int Run(penstock::TrainerOptions options) {
   absl::Status valid = penstock::Complete(options);
@@ -70,17 +65,77 @@ int Run(penstock::TrainerOptions options) {
   return code == 0 ? printed : code;
 }
 
-int Train(int argc, char** argv) {
+// A command with options of its own.
+struct Command {
+  std::string name;
+  std::string about;
+  // Adds its options to the app, and returns what runs it once they are parsed.
+  std::function<std::function<int()>(CLI::App&)> add;
+};
+
+template <typename Options>
+Command MakeCommand(const char* name, const char* about, void (*add_options)(CLI::App&, Options&),
+                    absl::Status (*run)(const Options&),
+                    absl::Status (*check)(const Options&) = nullptr) {
+  return {name, about, [=](CLI::App& app) {
+            auto options = std::make_shared<Options>();
+            add_options(app, *options);
+            return [=] {
+              const absl::Status usage = check == nullptr ? absl::OkStatus() : check(*options);
+              if (!usage.ok()) return Fail(penstock::kUsageExitCode, std::string(usage.message()));
+              const absl::Status status = run(*options);
+              return status.ok() ? Printed() : Fail(1, std::string(status.message()));
+            };
+          }};
+}
+
+std::vector<Command> Commands() {
+  using namespace penstock;
+  return {
+      MakeCommand("devices", "List the devices, libraries and links that this machine offers.",
+                  AddDevicesOptions, RunDevices),
+      MakeCommand("evaluate",
+                  "Print the loss of a checkpoint's model on the records of a manifest; for images "
+                  "also its accuracy.",
+                  AddEvaluateOptions, RunEvaluate, CheckEvaluate),
+      MakeCommand("export", "Write the weights of a checkpoint as a safetensors file.",
+                  AddExportOptions, RunExport),
+      MakeCommand("predict",
+                  "Apply a checkpoint's model to positions, to image files, or to the records of a "
+                  "manifest.",
+                  AddPredictOptions, RunPredict, CheckPredict),
+      MakeCommand("products", "Measure how fast a GPU multiplies a model's matrices.",
+                  AddProductsOptions, RunProducts)};
+}
+
+int RunCommand(const Command& command, int argc, const char* const* argv) {
+  CLI::App app(command.about, "penstock-train " + command.name);
+  const std::function<int()> run = command.add(app);
+  if (const auto code = penstock::ParseCommandLine(app, "penstock-train", argc, argv)) return *code;
+  return run();
+}
+
+std::vector<penstock::CommandPage> Pages(const std::vector<Command>& commands) {
+  std::vector<penstock::CommandPage> pages;
+  for (const Command& command : commands) {
+    CLI::App app(command.about, "penstock-train " + command.name);
+    command.add(app);
+    pages.push_back(penstock::DescribeCommand(app));
+  }
+  return pages;
+}
+
+int Train(const std::vector<Command>& commands, int argc, const char* const* argv) {
   penstock::TrainerOptions options;
-  CLI::App app("Trains a model on batches from preprocessing servers.", "penstock-train");
+  CLI::App app("Train a model on batches from preprocessing servers.", "penstock-train");
   app.set_version_flag("--version",
                        "penstock-train " PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")");
   app.footer(kExample);
   penstock::AddOptions(app, options);
-  const std::vector<std::string> commands = {"devices", "evaluate", "export", "predict",
-                                             "products"};
-  if (const auto code = penstock::ParseCommandLine(app, "penstock-train", argc, argv, commands))
+  if (const auto code =
+          penstock::ParseCommandLine(app, "penstock-train", argc, argv, Pages(commands))) {
     return *code;
+  }
   if (options.print_config) {
     penstock::PrintEscaped(
         stdout, "%s",
@@ -89,21 +144,6 @@ int Train(int argc, char** argv) {
   }
   options.config = app.config_to_str(/*default_also=*/true, /*write_description=*/false);
   return Run(std::move(options));
-}
-
-// A command with options of its own.
-template <typename Options>
-int Command(int argc, char** argv, const char* name, const char* about,
-            void (*add_options)(CLI::App&, Options&), absl::Status (*run)(const Options&),
-            absl::Status (*check)(const Options&) = nullptr) {
-  Options options;
-  CLI::App app(about, std::string("penstock-train ") + name);
-  add_options(app, options);
-  if (const auto code = penstock::ParseCommandLine(app, "penstock-train", argc, argv)) return *code;
-  const absl::Status usage = check == nullptr ? absl::OkStatus() : check(options);
-  if (!usage.ok()) return Fail(penstock::kUsageExitCode, std::string(usage.message()));
-  const absl::Status status = run(options);
-  return status.ok() ? Printed() : Fail(1, std::string(status.message()));
 }
 
 }  // namespace
@@ -121,34 +161,13 @@ int main(int argc, char** argv) {
   std::signal(SIGUSR1, SIG_IGN);
   // A broken connection comes as a status that names its cause; gRPC would tell of it once more.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
-  const absl::string_view command = argc > 1 ? argv[1] : "";
-  if (command == "devices") {
-    return Command(argc - 1, argv + 1, "devices",
-                   "Lists what this build finds on this machine to compute and exchange with.",
-                   penstock::AddDevicesOptions, penstock::RunDevices);
+  const std::vector<const char*> words = penstock::WithHelpAsOption(argc, argv);
+  const auto num_words = static_cast<int>(words.size());
+  const std::vector<Command> commands = Commands();
+  for (const Command& command : commands) {
+    if (num_words > 1 && words[1] == command.name) {
+      return RunCommand(command, num_words - 1, words.data() + 1);
+    }
   }
-  if (command == "evaluate") {
-    return Command(
-        argc - 1, argv + 1, "evaluate",
-        "Prints the loss of a checkpoint's model on the records of a manifest, of images "
-        "the accuracy, too.",
-        penstock::AddEvaluateOptions, penstock::RunEvaluate, penstock::CheckEvaluate);
-  }
-  if (command == "export") {
-    return Command(argc - 1, argv + 1, "export",
-                   "Writes the weights of a checkpoint as a safetensors file.",
-                   penstock::AddExportOptions, penstock::RunExport);
-  }
-  if (command == "predict") {
-    return Command(argc - 1, argv + 1, "predict",
-                   "Applies a checkpoint's model: to positions, to image files, or to the records "
-                   "of a manifest.",
-                   penstock::AddPredictOptions, penstock::RunPredict, penstock::CheckPredict);
-  }
-  if (command == "products") {
-    return Command(argc - 1, argv + 1, "products",
-                   "Measures how fast a GPU multiplies a model's matrices, and nothing else.",
-                   penstock::AddProductsOptions, penstock::RunProducts);
-  }
-  return Train(argc, argv);
+  return Train(commands, num_words, words.data());
 }

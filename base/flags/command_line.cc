@@ -13,10 +13,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/flags/help_text.h"
 #include "base/flags/number_flags.h"
+#include "base/flags/shell_files.h"
 #include "base/io/input_file.h"
 #include "base/print_escaped.h"
 #include "base/process/standard_streams.h"
+#include "base/terminal.h"
 
 namespace penstock {
 namespace {
@@ -220,12 +223,60 @@ void LetTheLastOneCount(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands({})) LetTheLastOneCount(*command);
 }
 
-// What --help and --version come to where nobody could read them.
-int ExitPrinted(int code, absl::string_view program) {
-  const absl::Status printed = FlushStandardOutput();
-  if (printed.ok()) return code;
-  PrintEscaped(stderr, "%s: %s\n", program, printed.message());
+// 0, or 1 with the reason on stderr.
+int Report(const absl::Status& status, absl::string_view program) {
+  if (status.ok()) return 0;
+  PrintEscaped(stderr, "%s: %s\n", program, status.message());
   return 1;
+}
+
+std::vector<std::string> NamesOf(const std::vector<CommandPage>& commands) {
+  std::vector<std::string> names;
+  for (const CommandPage& page : commands) {
+    names.push_back(page.name.substr(page.name.find(' ') + 1));
+  }
+  return names;
+}
+
+// The program's own page, which lists `commands` beside the subcommands of `app`.
+CommandPage ProgramPage(const CLI::App& app, const std::vector<CommandPage>& commands) {
+  CommandPage page = DescribeCommand(app);
+  CommandGroup group = {"Other commands", {}};
+  for (const CommandPage& command : commands) {
+    group.commands.push_back({NamesOf({command}).front(), command.description});
+  }
+  if (!commands.empty()) page.commands.push_back(std::move(group));
+  return page;
+}
+
+void SetHelp(CLI::App& app, const std::vector<CommandPage>& commands) {
+  app.formatter_fn([commands](const CLI::App* shown, const std::string&, CLI::AppFormatMode) {
+    return HelpText(ProgramPage(*shown, commands), TerminalColumns(stdout));
+  });
+  for (CLI::App* command : app.get_subcommands({})) SetHelp(*command, {});
+}
+
+// Bold are the titles of groups. `help` has no escape sequences.
+void PrintHelp(const std::string& help) {
+  for (const absl::string_view line : absl::StrSplit(absl::StripSuffix(help, "\n"), '\n')) {
+    const bool title = absl::EndsWith(line, ":") && !absl::StartsWith(line, " ");
+    const std::string shown = Escaped(Multiline(line));
+    absl::FPrintF(stdout, "%s\n", title ? Styled(shown, Style::kBold, stdout) : shown);
+  }
+}
+
+// "0.1.0" of "penstock 0.1.0 (commit 0123abc)".
+std::string VersionNumber(const CLI::App& app) {
+  const std::vector<std::string> words = absl::StrSplit(app.version(), ' ');
+  return words.size() < 2 ? "" : words[1];
+}
+
+absl::Status WriteShellFilesOf(const CLI::App& app, const std::vector<CommandPage>& commands,
+                               const std::string& folder) {
+  std::vector<CommandPage> pages = DescribeCommands(app);
+  pages.front() = ProgramPage(app, commands);
+  pages.insert(pages.end(), commands.begin(), commands.end());
+  return WriteShellFiles(pages, VersionNumber(app), folder);
 }
 
 }  // namespace
@@ -240,23 +291,36 @@ std::string Nearest(absl::string_view word, const std::vector<std::string>& name
   return alike || begins ? *nearest : "";
 }
 
+std::vector<const char*> WithHelpAsOption(int argc, const char* const* argv) {
+  std::vector<const char*> words(argv, argv + argc);
+  if (argc > 1 && absl::string_view(argv[1]) == "help") {
+    words.erase(words.begin() + 1);
+    words.push_back("--help");
+  }
+  return words;
+}
+
 std::optional<int> ParseCommandLine(CLI::App& app, absl::string_view program, int argc,
                                     const char* const* argv,
-                                    const std::vector<std::string>& commands) {
+                                    const std::vector<CommandPage>& commands) {
   CheckNumbers(app);
   LetTheLastOneCount(app);
+  SetHelp(app, commands);
+  if (argc == 3 && absl::string_view(argv[1]) == "--write-shell-files") {
+    return Report(WriteShellFilesOf(app, commands, argv[2]), program);
+  }
   const std::shared_ptr<ConfigFile> config = ConfigFileOf(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       std::ostringstream help;
-      const int code = app.exit(error, help, help);
-      PrintEscaped(stdout, "%s", Multiline(help.str()));
-      return ExitPrinted(code, program);
+      app.exit(error, help, help);
+      PrintHelp(help.str());
+      return Report(FlushStandardOutput(), program);
     }
     PrintEscaped(stderr, "%s: %s\nRun with --help for the options.\n", program,
-                 Mistake(app, *config, error, argc, argv).Describe(commands));
+                 Mistake(app, *config, error, argc, argv).Describe(NamesOf(commands)));
     return kUsageExitCode;
   }
   return std::nullopt;

@@ -8,6 +8,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/string_view.h"
+#include "base/flags/command_page.h"
 
 namespace penstock {
 
@@ -17,14 +18,23 @@ inline constexpr int kUsageExitCode = 2;
 // The one of `names` that was meant by `word`; empty: none is much like it.
 std::string Nearest(absl::string_view word, const std::vector<std::string>& names);
 
-// Adds CheckNumbers() to what `app` checks, parses, and runs what it calls back. If an
-// option is given more than once, the last one counts, unless it takes several values. A code to
-// exit with, if the program is to end at once: 0 after --help, 2 where something is wrong. That is
-// told on stderr as "PROGRAM: ...", with the option that was meant, or the line of the --config
-// file. `commands`: words that the program would have taken as its first argument.
+// The command line with `help COMMAND...` as `COMMAND... --help`. `argv` must outlive the result.
+std::vector<const char*> WithHelpAsOption(int argc, const char* const* argv);
+
+// Parses the command line and runs the callbacks of `app`. Returns the exit code if the program is
+// to end at once: 0 after --help, 2 if the command line is wrong.
+//
+// - Numbers are checked (CheckNumbers()). If an option is given more than once, the last one
+//   counts, unless the option takes several values.
+// - Errors go to stderr as "PROGRAM: ...", with the option that was probably meant, or with the
+//   line of the --config file.
+// - `PROGRAM --write-shell-files FOLDER` calls WriteShellFiles(), for those who build packages.
+//
+// `commands`: pages of the commands that the program takes as its first argument and parses by
+// other Apps. They are shown in the help.
 std::optional<int> ParseCommandLine(CLI::App& app, absl::string_view program, int argc,
                                     const char* const* argv,
-                                    const std::vector<std::string>& commands = {});
+                                    const std::vector<CommandPage>& commands = {});
 
 }  // namespace penstock
 

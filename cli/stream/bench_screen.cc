@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "base/byte_size.h"
 #include "base/text.h"
+#include "base/wrap_words.h"
 #include "cli/terminal/narrow_text.h"
 #include "cli/top/top_screen.h"
 

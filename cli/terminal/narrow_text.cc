@@ -101,34 +101,6 @@ std::vector<std::string> ShortAddresses(std::vector<std::string> addresses, size
   return addresses;
 }
 
-namespace {
-
-// How much of `text`, which is longer than that, stands on a line of `columns`.
-size_t LineEnd(absl::string_view text, size_t columns) {
-  const size_t space = text.rfind(' ', columns);
-  const bool parted = space != text.npos && text.find_first_not_of(' ') < space;
-  return parted ? space : columns;
-}
-
-absl::string_view WithoutSpacesInFront(absl::string_view text) {
-  return text.substr(std::min(text.size(), text.find_first_not_of(' ')));
-}
-
-}  // namespace
-
-std::vector<std::string> WrapWords(absl::string_view text, size_t columns, size_t indent) {
-  std::vector<std::string> lines;
-  std::string begin;
-  while (begin.size() + text.size() > columns) {
-    const size_t end = LineEnd(text, columns - begin.size());
-    lines.push_back(absl::StrCat(begin, text.substr(0, end)));
-    text = WithoutSpacesInFront(text.substr(end));
-    begin = std::string(indent, ' ');
-  }
-  if (lines.empty() || !text.empty()) lines.push_back(absl::StrCat(begin, text));
-  return lines;
-}
-
 std::vector<std::string> FirstLines(std::vector<std::string> lines, size_t most, size_t columns) {
   constexpr absl::string_view kMore = "..";
   if (lines.size() <= most) return lines;

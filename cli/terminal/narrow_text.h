@@ -37,14 +37,11 @@ std::string CutInTheMiddle(const std::string& text, size_t columns);
 // middle.
 std::vector<std::string> ShortAddresses(std::vector<std::string> addresses, size_t columns);
 
-// `text` in lines of at most `columns`, parted at spaces; a word that is longer is parted, too.
-// Each line but the first begins with `indent` spaces. REQUIRES: indent < columns.
-std::vector<std::string> WrapWords(absl::string_view text, size_t columns, size_t indent = 0);
-
 // A screen shows this much of a cause.
 inline constexpr size_t kMaxCauseLines = 3;
 
-// The first `most` of `lines`, which WrapWords() made of these columns; the last of them ends with
+// The first `most` of `lines`, which WrapWords() (base/wrap_words.h) made of these columns; the
+// last of them ends with
 // ".." where there are more. REQUIRES: most > 0.
 std::vector<std::string> FirstLines(std::vector<std::string> lines, size_t most, size_t columns);
 

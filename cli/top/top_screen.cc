@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/wrap_words.h"
 #include "cli/terminal/narrow_text.h"
 
 namespace penstock {

@@ -17,7 +17,9 @@ Function = Callable[[Batch, RowRandom], Any]
 class MappedLoader:
     """A loader with functions that its batches go through. Made by Loader.map().
 
-    It reads from the Loader that it was made of: both have one place in the order.
+    It reads from the Loader that it was made of: both have one place in the order. If a function
+    raises, its batch counts as handed out, as one does whose `for` body raises: to take it again,
+    load the state that `state_dict()` had before.
     """
 
     def __init__(self, loader: Loader, functions: tuple[Function, ...]) -> None:

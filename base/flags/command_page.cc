@@ -1,0 +1,166 @@
+#include "base/flags/command_page.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace penstock {
+namespace {
+
+// Groups that are not named here come between the named ones and "Help".
+constexpr const char* kGroupOrder[] = {
+    "Options",  "Data",        "Order",  "Images",  "Model", "Optimizer", "Servers", "Security",
+    "Decoding", "Ranks",       "Devices", "Checkpoints", "Output", "Metrics", "Logging", "Tuning"};
+constexpr char kLastGroup[] = "Help";
+
+size_t PlaceOf(const std::string& group) {
+  if (group == kLastGroup) return std::size(kGroupOrder) + 1;
+  return static_cast<size_t>(
+      std::find(std::begin(kGroupOrder), std::end(kGroupOrder), group) - std::begin(kGroupOrder));
+}
+
+std::string OneLine(absl::string_view text) {
+  return absl::StrJoin(absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty()), " ");
+}
+
+// CLI11 names a type after what it is stored in.
+std::string Placeholder(absl::string_view type) {
+  if (type == "UINT" || type == "INT") return "N";
+  if (type == "FLOAT") return "X";
+  if (type == "TEXT") return "VALUE";
+  return std::string(type);
+}
+
+// "{a,b}", "0..1024" or "POSITIVE", as validators describe themselves.
+void AddRule(absl::string_view rule, OptionRow& row) {
+  if (absl::ConsumePrefix(&rule, "{") && absl::ConsumeSuffix(&rule, "}")) {
+    row.choices = absl::StrSplit(rule, ',');
+  } else if (rule == "POSITIVE") {
+    row.range = "above 0";
+  } else if (const size_t dots = rule.find(".."); dots != absl::string_view::npos) {
+    row.range = absl::StrCat(rule.substr(0, dots), " to ", rule.substr(dots + 2));
+  }
+}
+
+void AddType(const CLI::Option& option, OptionRow& row) {
+  const std::vector<std::string> parts = absl::StrSplit(option.get_type_name(), ':');
+  row.placeholder = Placeholder(parts.front());
+  for (size_t i = 1; i < parts.size(); ++i) AddRule(parts[i], row);
+  row.default_value = option.get_default_str();
+  if (row.default_value == "[]" || row.default_value == "\"\"") row.default_value.clear();
+  row.repeated = option.get_expected_max() >= CLI::detail::expected_max_vector_size;
+}
+
+std::vector<std::string> NamesOf(const CLI::Option& option) {
+  if (option.get_positional()) return {option.get_name(/*positional=*/true)};
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+OptionRow DescribeOption(const CLI::Option& option) {
+  OptionRow row = {.names = NamesOf(option), .description = OneLine(option.get_description())};
+  if (option.get_type_size() != 0) AddType(option, row);
+  row.variable = option.get_envname();
+  row.required = option.get_required();
+  for (const CLI::Option* other : option.get_excludes()) row.excludes = other->get_name();
+  return row;
+}
+
+void AddOptions(const CLI::App& app, CommandPage& page) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;
+    const std::string title = option->get_positional() ? "Arguments"
+                              : option == app.get_help_ptr() ||
+                                      option->check_name("--version")
+                                  ? kLastGroup
+                                  : option->get_group();
+    auto group = std::find_if(page.groups.begin(), page.groups.end(),
+                              [&](const OptionGroup& other) { return other.title == title; });
+    if (group == page.groups.end()) group = page.groups.insert(group, {title, {}});
+    group->options.push_back(DescribeOption(*option));
+  }
+  std::stable_sort(page.groups.begin(), page.groups.end(),
+                   [](const OptionGroup& a, const OptionGroup& b) {
+                     const bool a_first = a.title == "Arguments", b_first = b.title == "Arguments";
+                     if (a_first || b_first) return a_first && !b_first;
+                     return PlaceOf(a.title) < PlaceOf(b.title);
+                   });
+}
+
+std::string FirstSentence(const std::string& text) {
+  const size_t end = text.find(". ");
+  const absl::string_view first = absl::string_view(text).substr(0, end);
+  return std::string(absl::StripSuffix(first, "."));
+}
+
+void AddCommands(const CLI::App& app, CommandPage& page) {
+  for (const CLI::App* command : app.get_subcommands({})) {
+    const std::string& title = command->get_group();
+    if (title.empty()) continue;
+    auto group = std::find_if(page.commands.begin(), page.commands.end(),
+                              [&](const CommandGroup& other) { return other.title == title; });
+    if (group == page.commands.end()) group = page.commands.insert(group, {title, {}});
+    group->commands.push_back(
+        {command->get_name(), FirstSentence(OneLine(command->get_description()))});
+  }
+}
+
+std::string FullName(const CLI::App& app) {
+  if (app.get_parent() == nullptr) return app.get_name();
+  return absl::StrCat(FullName(*app.get_parent()), " ", app.get_name());
+}
+
+std::string Usage(const CommandPage& page) {
+  std::string usage = page.name;
+  if (!page.commands.empty()) return usage + " COMMAND [OPTIONS]";
+  for (const OptionGroup& group : page.groups) {
+    for (const OptionRow& row : group.options) {
+      if (row.required && group.title != "Arguments") {
+        absl::StrAppend(&usage, " ", row.names.back(), " ", row.placeholder);
+      }
+    }
+  }
+  absl::StrAppend(&usage, " [OPTIONS]");
+  for (const OptionGroup& group : page.groups) {
+    if (group.title != "Arguments") continue;
+    for (const OptionRow& row : group.options) {
+      const std::string name = row.names.front() + (row.repeated ? "..." : "");
+      absl::StrAppend(&usage, " ", row.required ? name : "[" + name + "]");
+    }
+  }
+  return usage;
+}
+
+void AddPages(const CLI::App& app, std::vector<CommandPage>& pages) {
+  pages.push_back(DescribeCommand(app));
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (!command->get_group().empty()) AddPages(*command, pages);
+  }
+}
+
+}  // namespace
+
+CommandPage DescribeCommand(const CLI::App& app) {
+  CommandPage page = {.name = FullName(app), .description = OneLine(app.get_description())};
+  AddOptions(app, page);
+  AddCommands(app, page);
+  page.usage = Usage(page);
+  page.footer = app.get_footer();
+  return page;
+}
+
+std::vector<CommandPage> DescribeCommands(const CLI::App& app) {
+  std::vector<CommandPage> pages;
+  AddPages(app, pages);
+  return pages;
+}
+
+}  // namespace penstock

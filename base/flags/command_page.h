@@ -1,0 +1,59 @@
+// The command line that a command takes, as a table. --help, man pages, shell completion and the
+// reference pages are all made from it.
+#ifndef PENSTOCK_BASE_FLAGS_COMMAND_PAGE_H_
+#define PENSTOCK_BASE_FLAGS_COMMAND_PAGE_H_
+
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+
+namespace penstock {
+
+struct OptionRow {
+  std::vector<std::string> names;  // "-o", "--output"; a name without dashes is an argument.
+  std::string placeholder;         // "FILE"; empty for a switch that takes no value.
+  std::string description;         // One line.
+  std::vector<std::string> choices;
+  std::string range;          // "0 to 1024", "above 0"; empty if every value is accepted.
+  std::string default_value;  // Empty if there is none.
+  std::string variable;       // The environment variable that gives the value; empty: none.
+  std::string excludes;       // The option that it cannot be combined with; empty: none.
+  bool required = false;
+  bool repeated = false;  // It takes several values.
+};
+
+struct OptionGroup {
+  std::string title;  // "Arguments", "Data", ...
+  std::vector<OptionRow> options;
+};
+
+struct CommandSummary {
+  std::string name;
+  std::string description;  // The first sentence.
+};
+
+struct CommandGroup {
+  std::string title;
+  std::vector<CommandSummary> commands;
+};
+
+struct CommandPage {
+  std::string name;         // "penstock stream".
+  std::string description;  // One paragraph, one line.
+  std::string usage;        // "penstock stream [OPTIONS] [DATASET]".
+  std::vector<OptionGroup> groups;
+  std::vector<CommandGroup> commands;
+  std::string footer;  // Examples, in lines of its own.
+};
+
+// Arguments come first, then the groups of options in one order for all commands. Options of the
+// group "" are left out.
+CommandPage DescribeCommand(const CLI::App& app);
+
+// The pages of `app` and of all its subcommands.
+std::vector<CommandPage> DescribeCommands(const CLI::App& app);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BASE_FLAGS_COMMAND_PAGE_H_

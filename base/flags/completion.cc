@@ -1,0 +1,144 @@
+#include "base/flags/completion.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+
+namespace penstock {
+namespace {
+
+bool IsArgument(const OptionRow& row) { return row.names.front().front() != '-'; }
+
+std::vector<std::string> CommandsOf(const CommandPage& page) {
+  std::vector<std::string> names;
+  for (const CommandGroup& group : page.commands) {
+    for (const CommandSummary& command : group.commands) names.push_back(command.name);
+  }
+  return names;
+}
+
+// Options and commands that may come next.
+std::string WordsOf(const CommandPage& page) {
+  std::vector<std::string> words = CommandsOf(page);
+  for (const OptionGroup& group : page.groups) {
+    for (const OptionRow& row : group.options) {
+      if (!IsArgument(row)) words.push_back(row.names.back());
+    }
+  }
+  return absl::StrJoin(words, " ");
+}
+
+std::string FunctionName(const CommandPage& program) {
+  return "_" + absl::StrReplaceAll(program.name, {{"-", "_"}});
+}
+
+// Cases that say what the values of each option are: of its choices, or any, which is a file name.
+std::string BashValues(const CommandPage& page) {
+  std::string cases;
+  for (const OptionGroup& group : page.groups) {
+    for (const OptionRow& row : group.options) {
+      if (IsArgument(row) || row.placeholder.empty()) continue;
+      std::string pattern;
+      for (const std::string& name : row.names) {
+        absl::StrAppend(&pattern, pattern.empty() ? "" : "|", "'", page.name, " ", name, "'");
+      }
+      absl::StrAppend(&cases, "    ", pattern, ") words='", absl::StrJoin(row.choices, " "),
+                      "' ;;\n");
+    }
+  }
+  return cases;
+}
+
+// Text within [] of an _arguments specification, within single quotes.
+std::string ZshText(absl::string_view text) {
+  return absl::StrReplaceAll(
+      text, {{"\\", "\\\\"}, {"[", "\\["}, {"]", "\\]"}, {"'", "'\\''"}, {":", "\\:"}});
+}
+
+std::string ZshValue(const OptionRow& row) {
+  if (row.placeholder.empty()) return "";
+  const std::string action =
+      row.choices.empty() ? "_files" : absl::StrCat("(", absl::StrJoin(row.choices, " "), ")");
+  return absl::StrCat(":", ZshText(row.placeholder), ":", action);
+}
+
+std::string ZshSpecs(const CommandPage& page) {
+  std::string specs;
+  for (const CommandGroup& group : page.commands) {
+    for (const CommandSummary& command : group.commands) {
+      absl::StrAppend(&specs, specs.empty() ? "'1:command:((" : " ", command.name, "\\:\"",
+                      ZshText(command.description), "\"");
+    }
+  }
+  if (!specs.empty()) absl::StrAppend(&specs, "))' \\\n      ");
+  for (const OptionGroup& group : page.groups) {
+    for (const OptionRow& row : group.options) {
+      if (IsArgument(row)) continue;
+      for (const std::string& name : row.names) {
+        absl::StrAppend(&specs, "'*", name, "[", ZshText(row.description), "]", ZshValue(row),
+                        "' \\\n      ");
+      }
+    }
+  }
+  return specs + "'*:file:_files'";
+}
+
+// A shell pattern of all commands below the program.
+std::string CommandPattern(const std::vector<CommandPage>& pages) {
+  std::vector<std::string> names;
+  for (size_t i = 1; i < pages.size(); ++i) names.push_back("'" + pages[i].name + "'");
+  return names.empty() ? "''" : absl::StrJoin(names, "|");
+}
+
+}  // namespace
+
+std::string BashCompletion(const std::vector<CommandPage>& pages) {
+  const CommandPage& program = pages.front();
+  const std::string function = FunctionName(program);
+  std::string script = absl::StrCat(
+      "# bash completion for ", program.name, "\n", function, "() {\n",
+      "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= word\n"
+      "  local page='", program.name, "'\n"
+      "  if [ \"$cur\" = = ]; then cur=; fi\n"
+      "  if [ \"$prev\" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+      "    case \"$page $word\" in\n"
+      "      ", CommandPattern(pages), ") page=\"$page $word\" ;;\n"
+      "      *) break ;;\n"
+      "    esac\n"
+      "  done\n"
+      "  case \"$page\" in\n");
+  for (const CommandPage& page : pages) {
+    absl::StrAppend(&script, "    '", page.name, "') words='", WordsOf(page), "' ;;\n");
+  }
+  absl::StrAppend(&script, "  esac\n  case \"$page $prev\" in\n");
+  for (const CommandPage& page : pages) absl::StrAppend(&script, BashValues(page));
+  absl::StrAppend(&script, "  esac\n",
+                  "  # Without an answer, bash completes names of files (-o default).\n"
+                  "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+                  "}\n"
+                  "complete -o default -F ", function, " ", program.name, "\n");
+  return script;
+}
+
+std::string ZshCompletion(const std::vector<CommandPage>& pages) {
+  const CommandPage& program = pages.front();
+  std::string script = absl::StrCat(
+      "#compdef ", program.name, "\n"
+      "local page='", program.name, "'\n"
+      "while (( CURRENT > 2 )); do\n"
+      "  case \"$page $words[2]\" in\n"
+      "    ", CommandPattern(pages), ") page=\"$page $words[2]\"; shift words; (( CURRENT-- )) ;;\n"
+      "    *) break ;;\n"
+      "  esac\n"
+      "done\n"
+      "case \"$page\" in\n");
+  for (const CommandPage& page : pages) {
+    absl::StrAppend(&script, "  '", page.name, "')\n    _arguments \\\n      ", ZshSpecs(page),
+                    " ;;\n");
+  }
+  return script + "esac\n";
+}
+
+}  // namespace penstock
