@@ -85,8 +85,8 @@ absl::Status CheckEvaluate(const EvaluateOptions& options);
 // REQUIRES: CheckEvaluate().
 absl::Status RunEvaluate(const EvaluateOptions& options);
 
-// The centipawns that have this score by the formula of docs/reference/decode_spec.md with its
-// default numbers (A = 0.8, K = 400); beyond +-1,600 they are +-1,600: there scores mean mates.
+// The centipawns that have this score by the formula of docs/reference/decode_operations.md with
+// its default numbers (A = 0.8, K = 400); beyond +-1,600 they are +-1,600: there scores mean mates.
 double CentipawnsOf(float score);
 
 // penstock-train products: how fast a GPU multiplies a model's matrices, and nothing else.
