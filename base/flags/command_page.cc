@@ -66,7 +66,9 @@ std::vector<std::string> NamesOf(const CLI::Option& option) {
 }
 
 OptionRow DescribeOption(const CLI::Option& option) {
-  OptionRow row = {.names = NamesOf(option), .description = OneLine(option.get_description())};
+  OptionRow row;
+  row.names = NamesOf(option);
+  row.description = OneLine(option.get_description());
   if (option.get_type_size() != 0) AddType(option, row);
   row.variable = option.get_envname();
   row.required = option.get_required();
@@ -149,7 +151,9 @@ void AddPages(const CLI::App& app, std::vector<CommandPage>& pages) {
 }  // namespace
 
 CommandPage DescribeCommand(const CLI::App& app) {
-  CommandPage page = {.name = FullName(app), .description = OneLine(app.get_description())};
+  CommandPage page;
+  page.name = FullName(app);
+  page.description = OneLine(app.get_description());
   AddOptions(app, page);
   AddCommands(app, page);
   page.usage = Usage(page);
