@@ -94,7 +94,7 @@ def configuration(out, nav):
             "name": "material",
             "font": False,  # Nothing is fetched from other sites.
             "features": ["navigation.tabs", "navigation.sections", "navigation.top",
-                         "navigation.indexes", "toc.follow", "search.highlight",
+                         "navigation.indexes", "toc.follow", "search.highlight", "search.share",
                          "content.code.copy"],
             "palette": [
                 {"media": f"(prefers-color-scheme: {scheme})", "scheme": name, "primary": "teal",

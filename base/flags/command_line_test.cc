@@ -16,7 +16,9 @@ using ::testing::StartsWith;
 
 class CommandLineTest : public ::testing::Test {
  protected:
-  CommandLineTest() : app_("A tool.", "tool") {
+  CommandLineTest() : app_("A tool.", "tool"), commands_(2) {
+    commands_[0].name = "tool predict";
+    commands_[1].name = "tool export";
     app_.add_option("input", input_, "What to pour from");
     app_.add_option("--cups", cups_, "Cups to pour");
     app_.add_flag("--insecure", insecure_, "Pour without a lid");
@@ -30,12 +32,12 @@ class CommandLineTest : public ::testing::Test {
   std::string Told(Args... args) {
     const char* argv[] = {"tool", args...};
     ::testing::internal::CaptureStderr();
-    EXPECT_EQ(ParseCommandLine(app_, "tool", 1 + sizeof...(args), argv, {"predict", "export"}),
-              kUsageExitCode);
+    EXPECT_EQ(ParseCommandLine(app_, "tool", 1 + sizeof...(args), argv, commands_), kUsageExitCode);
     return ::testing::internal::GetCapturedStderr();
   }
 
   CLI::App app_;
+  std::vector<CommandPage> commands_;
   std::string input_, grace_;
   uint32_t cups_ = 0;
   bool insecure_ = false;

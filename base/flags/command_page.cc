@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -15,14 +17,16 @@ namespace {
 
 // Groups that are not named here come between the named ones and "Help".
 constexpr const char* kGroupOrder[] = {
-    "Options",  "Data",        "Order",  "Images",  "Model", "Optimizer", "Servers", "Security",
-    "Decoding", "Ranks",       "Devices", "Checkpoints", "Output", "Metrics", "Logging", "Tuning"};
+    "Arguments",   "Options", "Data",     "Order",    "Images", "Model",
+    "Optimizer",   "Servers", "Security", "Decoding", "Ranks",  "Devices",
+    "Checkpoints", "Output",  "Metrics",  "Logging",  "Tuning"};
+constexpr char kArguments[] = "Arguments";
 constexpr char kLastGroup[] = "Help";
 
 size_t PlaceOf(const std::string& group) {
   if (group == kLastGroup) return std::size(kGroupOrder) + 1;
-  return static_cast<size_t>(
-      std::find(std::begin(kGroupOrder), std::end(kGroupOrder), group) - std::begin(kGroupOrder));
+  return static_cast<size_t>(std::find(std::begin(kGroupOrder), std::end(kGroupOrder), group) -
+                             std::begin(kGroupOrder));
 }
 
 std::string OneLine(absl::string_view text) {
@@ -52,13 +56,12 @@ void AddType(const CLI::Option& option, OptionRow& row) {
   const std::vector<std::string> parts = absl::StrSplit(option.get_type_name(), ':');
   row.placeholder = Placeholder(parts.front());
   for (size_t i = 1; i < parts.size(); ++i) AddRule(parts[i], row);
-  row.default_value = option.get_default_str();
+  if (!option.get_required()) row.default_value = option.get_default_str();
   if (row.default_value == "[]" || row.default_value == "\"\"") row.default_value.clear();
   row.repeated = option.get_expected_max() >= CLI::detail::expected_max_vector_size;
 }
 
 std::vector<std::string> NamesOf(const CLI::Option& option) {
-  if (option.get_positional()) return {option.get_name(/*positional=*/true)};
   std::vector<std::string> names;
   for (const std::string& name : option.get_snames()) names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
@@ -76,23 +79,40 @@ OptionRow DescribeOption(const CLI::Option& option) {
   return row;
 }
 
+void AddRow(const std::string& title, OptionRow row, CommandPage& page) {
+  auto group = std::find_if(page.groups.begin(), page.groups.end(),
+                            [&](const OptionGroup& other) { return other.title == title; });
+  if (group == page.groups.end()) group = page.groups.insert(group, {title, {}});
+  group->options.push_back(std::move(row));
+}
+
+// An argument, which may have the name of an option as well: "manifest,--manifest".
+void AddArgument(const CLI::Option& option, CommandPage& page) {
+  OptionRow row = DescribeOption(option);
+  const std::string name = absl::StartsWith(option.get_type_name(), "TEXT")
+                               ? absl::AsciiStrToUpper(option.get_name(/*positional=*/true))
+                               : row.placeholder;
+  OptionRow as_option;
+  as_option.names = std::exchange(row.names, {name});
+  AddRow(kArguments, std::move(row), page);
+  if (as_option.names.empty()) return;
+  as_option.placeholder = name;
+  as_option.description = absl::StrCat("The same as the argument ", name);
+  AddRow("Data", std::move(as_option), page);
+}
+
 void AddOptions(const CLI::App& app, CommandPage& page) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;
-    const std::string title = option->get_positional() ? "Arguments"
-                              : option == app.get_help_ptr() ||
-                                      option->check_name("--version")
-                                  ? kLastGroup
-                                  : option->get_group();
-    auto group = std::find_if(page.groups.begin(), page.groups.end(),
-                              [&](const OptionGroup& other) { return other.title == title; });
-    if (group == page.groups.end()) group = page.groups.insert(group, {title, {}});
-    group->options.push_back(DescribeOption(*option));
+    const bool help = option == app.get_help_ptr() || option->check_name("--version");
+    if (option->get_positional()) {
+      AddArgument(*option, page);
+    } else {
+      AddRow(help ? kLastGroup : option->get_group(), DescribeOption(*option), page);
+    }
   }
   std::stable_sort(page.groups.begin(), page.groups.end(),
                    [](const OptionGroup& a, const OptionGroup& b) {
-                     const bool a_first = a.title == "Arguments", b_first = b.title == "Arguments";
-                     if (a_first || b_first) return a_first && !b_first;
                      return PlaceOf(a.title) < PlaceOf(b.title);
                    });
 }
@@ -125,14 +145,14 @@ std::string Usage(const CommandPage& page) {
   if (!page.commands.empty()) return usage + " COMMAND [OPTIONS]";
   for (const OptionGroup& group : page.groups) {
     for (const OptionRow& row : group.options) {
-      if (row.required && group.title != "Arguments") {
+      if (row.required && group.title != kArguments) {
         absl::StrAppend(&usage, " ", row.names.back(), " ", row.placeholder);
       }
     }
   }
   absl::StrAppend(&usage, " [OPTIONS]");
   for (const OptionGroup& group : page.groups) {
-    if (group.title != "Arguments") continue;
+    if (group.title != kArguments) continue;
     for (const OptionRow& row : group.options) {
       const std::string name = row.names.front() + (row.repeated ? "..." : "");
       absl::StrAppend(&usage, " ", row.required ? name : "[" + name + "]");

@@ -47,7 +47,7 @@ TEST_F(CommandPageTest, ArgumentsComeFirstAndGroupsInTheirOrder) {
   std::vector<std::string> titles;
   for (const OptionGroup& group : page_.groups) titles.push_back(group.title);
   EXPECT_THAT(titles, ElementsAre("Arguments", "Options", "Data", "Output", "Tuning", "Help"));
-  EXPECT_EQ(page_.usage, "tool pour [OPTIONS] jug");
+  EXPECT_EQ(page_.usage, "tool pour [OPTIONS] JUG");
 }
 
 TEST_F(CommandPageTest, HelpIsNoWiderThanTheTerminal) {
@@ -61,9 +61,11 @@ TEST_F(CommandPageTest, HelpIsNoWiderThanTheTerminal) {
 
 TEST_F(CommandPageTest, HelpShowsValuesAndDefaults) {
   const std::string help = HelpText(page_, 80);
-  EXPECT_THAT(help, HasSubstr("\nData:\n"
-                              "      --cups N              How many cups to fill before the jug is put down\n"
-                              "                            again [default: 2]\n"));
+  EXPECT_THAT(
+      help,
+      HasSubstr("\nData:\n"
+                "      --cups N              How many cups to fill before the jug is put down\n"
+                "                            again [default: 2]\n"));
   EXPECT_THAT(help, HasSubstr("  -o, --output FILE         Where to write the report\n"));
   EXPECT_THAT(help, HasSubstr("[one of: slow, fast; default: slow]"));
   EXPECT_THAT(help, HasSubstr("      --insecure            Pour without a lid\n"));

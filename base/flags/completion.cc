@@ -99,12 +99,16 @@ std::string BashCompletion(const std::vector<CommandPage>& pages) {
   std::string script = absl::StrCat(
       "# bash completion for ", program.name, "\n", function, "() {\n",
       "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= word\n"
-      "  local page='", program.name, "'\n"
+      "  local page='",
+      program.name,
+      "'\n"
       "  if [ \"$cur\" = = ]; then cur=; fi\n"
       "  if [ \"$prev\" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
       "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
       "    case \"$page $word\" in\n"
-      "      ", CommandPattern(pages), ") page=\"$page $word\" ;;\n"
+      "      ",
+      CommandPattern(pages),
+      ") page=\"$page $word\" ;;\n"
       "      *) break ;;\n"
       "    esac\n"
       "  done\n"
@@ -118,22 +122,27 @@ std::string BashCompletion(const std::vector<CommandPage>& pages) {
                   "  # Without an answer, bash completes names of files (-o default).\n"
                   "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
                   "}\n"
-                  "complete -o default -F ", function, " ", program.name, "\n");
+                  "complete -o default -F ",
+                  function, " ", program.name, "\n");
   return script;
 }
 
 std::string ZshCompletion(const std::vector<CommandPage>& pages) {
   const CommandPage& program = pages.front();
-  std::string script = absl::StrCat(
-      "#compdef ", program.name, "\n"
-      "local page='", program.name, "'\n"
-      "while (( CURRENT > 2 )); do\n"
-      "  case \"$page $words[2]\" in\n"
-      "    ", CommandPattern(pages), ") page=\"$page $words[2]\"; shift words; (( CURRENT-- )) ;;\n"
-      "    *) break ;;\n"
-      "  esac\n"
-      "done\n"
-      "case \"$page\" in\n");
+  std::string script = absl::StrCat("#compdef ", program.name,
+                                    "\n"
+                                    "local page='",
+                                    program.name,
+                                    "'\n"
+                                    "while (( CURRENT > 2 )); do\n"
+                                    "  case \"$page $words[2]\" in\n"
+                                    "    ",
+                                    CommandPattern(pages),
+                                    ") page=\"$page $words[2]\"; shift words; (( CURRENT-- )) ;;\n"
+                                    "    *) break ;;\n"
+                                    "  esac\n"
+                                    "done\n"
+                                    "case \"$page\" in\n");
   for (const CommandPage& page : pages) {
     absl::StrAppend(&script, "  '", page.name, "')\n    _arguments \\\n      ", ZshSpecs(page),
                     " ;;\n");

@@ -26,8 +26,7 @@ void AddEntry(const std::string& declaration, const std::string& description, si
   }
   if (!description.empty()) {
     begin.resize(kDescriptionColumn, ' ');
-    const std::vector<std::string> lines =
-        WrapWords(description, columns - kDescriptionColumn);
+    const std::vector<std::string> lines = WrapWords(description, columns - kDescriptionColumn);
     absl::StrAppend(&text, begin, absl::StrJoin(lines, "\n" + indent));
   }
   absl::StrAppend(&text, "\n");
@@ -43,8 +42,8 @@ void AddOptions(const OptionGroup& group, size_t columns, std::string& text) {
   absl::StrAppend(&text, "\n", group.title, ":\n");
   for (const OptionRow& row : group.options) {
     const bool long_only = row.names.size() == 1 && row.names.front().substr(0, 2) == "--";
-    AddEntry((long_only ? std::string(kNoShortName, ' ') : "") + Declaration(row),
-             Description(row), columns, text);
+    AddEntry((long_only ? std::string(kNoShortName, ' ') : "") + Declaration(row), Description(row),
+             columns, text);
   }
 }
 

@@ -36,8 +36,7 @@ void AddFooter(const CommandPage& page, std::string& text) {
   absl::StrAppend(&text, ".fi\n");
 }
 
-void AddSeeAlso(const CommandPage& page, const std::vector<CommandPage>& pages,
-                std::string& text) {
+void AddSeeAlso(const CommandPage& page, const std::vector<CommandPage>& pages, std::string& text) {
   std::string names;
   for (const CommandPage& other : pages) {
     if (other.name == page.name) continue;
@@ -55,10 +54,9 @@ std::string ManPageName(const CommandPage& page) {
 std::string ManPage(const CommandPage& page, const std::vector<CommandPage>& pages,
                     absl::string_view version) {
   const std::string name = ManPageName(page);
-  std::string text =
-      absl::StrCat(".TH ", absl::AsciiStrToUpper(name), " 1 \"\" \"penstock ", version,
-                   "\" \"Penstock\"\n.SH NAME\n", Roff(name), " \\- ",
-                   Line(page.description), ".SH SYNOPSIS\n.B ", Line(page.usage));
+  std::string text = absl::StrCat(".TH ", absl::AsciiStrToUpper(name), " 1 \"\" \"penstock ",
+                                  version, "\" \"Penstock\"\n.SH NAME\n", Roff(name), " \\- ",
+                                  Line(page.description), ".SH SYNOPSIS\n.B ", Line(page.usage));
   for (const CommandGroup& group : page.commands) {
     absl::StrAppend(&text, ".SH ", absl::AsciiStrToUpper(group.title), "\n");
     for (const CommandSummary& command : group.commands) {

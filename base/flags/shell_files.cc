@@ -58,15 +58,13 @@ absl::Status WriteShellFiles(const std::vector<CommandPage>& pages, absl::string
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const CommandPage& page : pages) {
     json.push_back(ToJson(page));
-    PENSTOCK_RETURN_IF_ERROR(
-        WriteText(absl::StrCat(folder, "/man/man1/", ManPageName(page), ".1"),
-                  ManPage(page, pages, version)));
+    PENSTOCK_RETURN_IF_ERROR(WriteText(absl::StrCat(folder, "/man/man1/", ManPageName(page), ".1"),
+                                       ManPage(page, pages, version)));
   }
+  PENSTOCK_RETURN_IF_ERROR(WriteText(absl::StrCat(folder, "/bash-completion/completions/", program),
+                                     BashCompletion(pages)));
   PENSTOCK_RETURN_IF_ERROR(
-      WriteText(absl::StrCat(folder, "/bash-completion/completions/", program),
-                BashCompletion(pages)));
-  PENSTOCK_RETURN_IF_ERROR(WriteText(absl::StrCat(folder, "/zsh/site-functions/_", program),
-                                     ZshCompletion(pages)));
+      WriteText(absl::StrCat(folder, "/zsh/site-functions/_", program), ZshCompletion(pages)));
   return WriteText(absl::StrCat(folder, "/penstock/", program, ".json"), JsonText(json, 1) + "\n");
 }
 

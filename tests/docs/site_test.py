@@ -1,0 +1,105 @@
+"""The documentation renders as a site without a broken link, and works in a browser."""
+
+import contextlib
+import functools
+import http.server
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import threading
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SITE = ROOT / "build/site/html"
+PAGES = ("index.html", "docs/tutorial/index.html", "docs/guides/own_data.html",
+         "docs/concepts/order.html", "docs/reference/protocol.html")
+CHROMIUM = shutil.which("chromium")
+# What a page's scripts and its loading write to the log of Chromium if something is wrong.
+WRONG = re.compile(r"CONSOLE.*(?:Uncaught|Error|Failed|Refused)|ERR_\w+")
+
+
+def can_install():
+    """Whether MkDocs is there already, or PyPI can be reached."""
+    if (ROOT / "build/site/venv/requirements.txt").exists():
+        return True
+    return subprocess.run(["python3", "-m", "pip", "download", "-q", "--no-deps", "--retries", "1",
+                           "-d", ROOT / "build/site/probe", "mkdocs-material==9.8.2"],
+                          check=False, capture_output=True).returncode == 0
+
+
+@unittest.skipUnless(can_install(), "PyPI cannot be reached: MkDocs Material cannot be installed")
+class SiteTest(unittest.TestCase):
+    """Built by docs/site.sh, as a reader would."""
+
+    @classmethod
+    def setUpClass(cls):
+        # --strict: a link that leads nowhere, also to a heading, is an error.
+        built = subprocess.run([ROOT / "docs/site.sh"], text=True, capture_output=True, check=False)
+        assert built.returncode == 0, built.stdout + built.stderr
+
+    def setUp(self):
+        handler = functools.partial(QuietHandler, directory=SITE)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(thread.join)
+        self.addCleanup(server.shutdown)
+        self.address = f"http://127.0.0.1:{server.server_port}"
+
+    def open(self, page, *options):
+        """The document after its scripts have run; fails if the browser reports an error."""
+        ran = subprocess.run(
+            [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+             "--enable-logging=stderr", "--virtual-time-budget=15000", *options, "--dump-dom",
+             f"{self.address}/{page}"], text=True, capture_output=True, timeout=300, check=True)
+        self.assertEqual(WRONG.findall(ran.stderr), [], ran.stderr)
+        return ran.stdout
+
+    def test_every_page_of_the_docs_is_there(self):
+        for page in (ROOT / "docs").rglob("*.md"):
+            name = page.relative_to(ROOT).with_suffix(".html").as_posix()
+            name = name.replace("README.html", "index.html")
+            self.assertTrue((SITE / name).exists(), name)
+
+    @unittest.skipUnless(CHROMIUM, "Chromium is not installed")
+    def test_a_browser_shows_five_pages_without_an_error(self):
+        for page in PAGES:
+            document = self.open(page)
+            title = re.search(r"<h1[^>]*>([^<]+)", document)
+            self.assertIsNotNone(title, page)
+            self.assertNotIn("404", title[1])
+            for picture in re.findall(r'<img[^>]*src="([^"]+)"', document):
+                path = (SITE / page).parent / picture
+                self.assertTrue(path.exists(), f"{page}: {picture}")
+
+    @unittest.skipUnless(CHROMIUM, "Chromium is not installed")
+    def test_search_finds_a_word(self):
+        document = self.open("index.html?q=drop_remainder")
+        self.assertRegex(document, r"[1-9]\d* matching document")
+        self.assertIn("coming_from.html", document)
+
+    @unittest.skipUnless(CHROMIUM, "Chromium is not installed")
+    def test_a_reader_who_prefers_dark_pages_gets_them(self):
+        for value, scheme in (("0", "slate"), ("1", "default")):
+            document = self.open(PAGES[0], f"--blink-settings=preferredColorScheme={value}")
+            body = re.search(r"<body[^>]*>", document)[0]
+            self.assertIn(f'data-md-color-scheme="{scheme}"', body)
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    """Serves files, and prints nothing."""
+
+    def log_message(self, *_):
+        pass
+
+    def copyfile(self, source, outputfile):
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            super().copyfile(source, outputfile)
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    unittest.main()
