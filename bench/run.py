@@ -1,4 +1,4 @@
-"""Runs the benchmarks that docs quote and prints bench/RESULTS.md's tables.
+"""Runs the benchmarks that docs quote and prints the tables of bench/results.
 
     python3 bench/run.py --bin build/release/bin --json out.json > tables.md
 
