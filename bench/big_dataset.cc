@@ -21,7 +21,7 @@ namespace penstock {
 namespace {
 
 constexpr size_t kPositionBytes = 194;
-constexpr uint32_t kRealWindows = 2;  // Of each lane: the one that is read, and the one announced.
+constexpr uint32_t kRealWindows = 2;  // Per lane: the window that is read and the one announced.
 
 std::vector<uint8_t> RandomChunk(uint32_t records) {
   CounterRng rng(1);
@@ -53,7 +53,7 @@ absl::StatusOr<Manifest> Describe(const BigDatasetOptions& options,
   return builder.Build();
 }
 
-// Chunks that have to be there, by shard.
+// Chunks that must be written, by shard.
 std::map<uint32_t, std::vector<uint32_t>> FirstChunks(const Manifest& manifest, const Plan& plan) {
   std::map<uint32_t, std::vector<uint32_t>> chunks;
   const EpochOrder order = plan.Epoch(0);

@@ -1,4 +1,4 @@
-// A data set of any size on paper, with real bytes where an epoch begins.
+// A manifest of a data set of any size, whose shards have real bytes only where an epoch begins.
 #ifndef PENSTOCK_BENCH_BIG_DATASET_H_
 #define PENSTOCK_BENCH_BIG_DATASET_H_
 
@@ -18,10 +18,10 @@ struct BigDatasetOptions {
   uint32_t records_per_chunk = 1220;  // Chess records in 256 KiB.
 };
 
-// Saves folder/manifest.pb and makes its shards: sparse files of full size, in which the chunks of
-// each lane's first two windows in epoch 0 of `plan` are there. All chunks have the same bytes, so
-// the manifest's checksums hold for the others too, once somebody writes them.
-// `folder` must exist. Returns the bytes written to shards.
+// Saves folder/manifest.pb and makes its shards. The shards are sparse files of full size. Only the
+// chunks of each lane's first two windows in epoch 0 of `plan` are written. All chunks have the
+// same bytes, so the manifest's checksums also hold for the other chunks, once they are written.
+// `folder` must exist. Returns the number of bytes written to shards.
 absl::StatusOr<uint64_t> MakeBigDataset(const std::string& folder, const BigDatasetOptions& options,
                                         const PlanOptions& plan);
 

@@ -1,14 +1,16 @@
-// How long a new client of a very large data set waits for its first batch, as JSON.
+// Measures how long a new client of a very large data set waits for its first batch. Prints JSON.
 //
 //   cold_start [--records N] [--shards N] [--runs N] [--folder DIR] [--json FILE]
 //
-// Makes a manifest of 10^9 records in 10,000 shards with real bytes behind each lane's first
-// windows (about 0.4 GB, removed at the end unless --folder keeps it). Each run starts a
-// penstock-server, whose memory is then empty, and a client process that loads the manifest, opens
-// a Loader with the default look-ahead and takes one batch; a second client follows while the
-// server is warm. Then the same of a second server by `penstock stream --steps 1`, from the start
-// of its process to its end. Files are in the page cache. Times from the client process's start;
-// memory is the most that it had resident, of "make" that of building and saving the manifest.
+// Makes a manifest of 10^9 records in 10,000 shards. Only each lane's first windows have real bytes
+// (about 0.4 GB, removed at the end unless --folder keeps them). Each run:
+//   - starts a penstock-server, whose memory is empty
+//   - starts a client process that loads the manifest, opens a Loader with the default look-ahead
+//     and takes one batch
+//   - starts a second client while the server is warm
+//   - starts a second server and times `penstock stream --steps 1` from start to exit
+// Files are in the page cache. Times count from the start of the client process. Memory is the
+// largest resident size; that of "make" is for building and saving the manifest.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,7 +60,7 @@ absl::StatusOr<int> MaxRssMib(pid_t pid) {
   return static_cast<int>(usage.ru_maxrss / 1024);
 }
 
-// Runs `work` in a process of its own and adds its "max_rss_mib". Before any thread is started.
+// Runs `work` in a process of its own and adds its "max_rss_mib". Call it before any thread starts.
 absl::StatusOr<ordered_json> InProcess(const std::function<absl::StatusOr<ordered_json>()>& work) {
   int fds[2];
   if (pipe(fds) != 0) return ErrnoToStatus(errno, "pipe");
@@ -170,12 +172,12 @@ int Main(int argc, char** argv) {
   Options options;
   CLI::App app("How long a new client of a very large data set waits for its first batch.");
   app.option_defaults()->always_capture_default();
-  app.add_option("--records", options.records, "Of the manifest")->check(WholeNumber(1));
-  app.add_option("--shards", options.shards, "That they lie in")->check(CLI::Range(1, 1'000'000));
-  app.add_option("--runs", options.runs, "New clients, one after the other")
+  app.add_option("--records", options.records, "Records in the manifest")->check(WholeNumber(1));
+  app.add_option("--shards", options.shards, "Number of shards")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--runs", options.runs, "Number of runs, one after the other")
       ->check(CLI::Range(1, 1000));
-  app.add_option("--folder", options.folder, "Make the data set here and keep it");
-  app.add_option("--json", options.json_file, "Write here instead of to standard output");
+  app.add_option("--folder", options.folder, "Make the data set in this folder and keep it");
+  app.add_option("--json", options.json_file, "Write to this file instead of standard output");
   if (const auto code = ParseCommandLine(app, "cold_start", argc, argv)) return *code;
 
   std::string folder = options.folder;

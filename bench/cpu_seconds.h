@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-// User and system time of all threads since the start.
+// User and system time of all threads since this process started.
 inline double OwnCpuSeconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -1,17 +1,18 @@
 // Decoding chess positions on one core, beside the ceilings of the same run.
 //
-//   Unpack/...   bits to planes alone: `cache` writes the same 1 MiB again and again, `memory`
-//   walks
-//                over 1 GiB. `of_write` is bytes written per second by that of the faster of memset
-//                and non-temporal stores over the same memory, measured just before.
-//   Decode/...   whole rows (planes, flags, score) from 194-byte rows of 64 MiB, in parts of about
-//                1 MiB, as an engine serves them: scattered by a permutation, or in order.
+//   Unpack/...   bits to planes alone. `cache` writes the same 1 MiB again and again; `memory`
+//                walks over 1 GiB. `of_write` is the rate of writing divided by that of memset or
+//                non-temporal stores, whichever is faster over the same memory, measured just
+//                before.
+//   Decode/...   whole rows (planes, flags, score) from 64 MiB of 194-byte rows, in parts of about
+//                1 MiB as an engine serves them. Rows are permuted or in order.
 //   Score/...    scores alone.
-//   Numbers/...  a tensor of so many numbers a row, from memory in cache; an item is a number.
-//   Table/...    rows of 40 tensors of one number each, in order, from 64 MiB; an item is a row.
+//   Numbers/...  one tensor of N numbers a row, from memory in cache. One item is a number.
+//   Planes/...   rows of CIFAR-10 to float32, as stored or transposed. One item is a row.
+//   Table/...    rows of 40 tensors of one number each, in order, from 64 MiB. One item is a row.
 //   Write, Copy  the ceilings themselves.
 //
-// One position is one item; `write_B/s` counts the bytes of the planes.
+// In all others one item is a position. `write_B/s` counts the bytes of the planes.
 #include <immintrin.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -39,7 +40,7 @@ constexpr size_t kMemoryBytes = size_t{1} << 30;
 constexpr size_t kRowBytes = 194;
 constexpr size_t kPlanes = 1536;
 
-// Memory in large pages where the system has them, written once so that it is there.
+// Memory in huge pages if the system has them. It is written once, so that its pages exist.
 class Buffer {
  public:
   explicit Buffer(size_t size) : size_(size) {
@@ -68,8 +69,8 @@ __attribute__((target("avx512f"))) void StreamZeros(uint8_t* out, size_t size) {
   _mm_sfence();
 }
 
-// This thread's processor time, as the benchmarks' own rates are: other work on the machine then
-// weighs on neither side.
+// CPU time of this thread. The benchmarks' own rates use it too, so other work on the machine
+// affects neither side of a ratio.
 double CpuSeconds() {
   timespec now;
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -87,7 +88,7 @@ double BytesPerSecond(size_t size, int repeats, const Write& write) {
   return best;
 }
 
-// The fastest way to write the buffer that we know: what decoding cannot beat.
+// The fastest known way to write the buffer. Decoding cannot be faster.
 double WriteCeiling(const Buffer& buffer) {
   const int repeats = buffer.size() >= kMemoryBytes ? 1 : 1000;
   const double set = BytesPerSecond(buffer.size(), repeats, [&] {
@@ -101,7 +102,7 @@ double WriteCeiling(const Buffer& buffer) {
                   }));
 }
 
-// Random positions side by side in large pages, and pointers to them in order or permuted.
+// Random positions side by side in huge pages, and pointers to them in order or permuted.
 struct Rows {
   explicit Rows(size_t n, bool permuted = false) : memory(n * kRowBytes), scores(n) {
     const std::span<uint8_t> bytes(memory.data(), memory.size());
@@ -137,7 +138,7 @@ void Unpack(benchmark::State& state, SimdLevel level, Dtype dtype, Stores stores
   const Buffer out(out_bytes);
   const size_t row_out = kPlanes * DtypeSize(dtype);
   const size_t rows_out = out_bytes / row_out;
-  // As many input rows as stay in L1 and L2 beside the output.
+  // So many input rows stay in L1 and L2 beside the output.
   const size_t kIn = 256;
   const Rows rows(kIn);
   const double ceiling = WriteCeiling(out);
@@ -189,7 +190,7 @@ void Score(benchmark::State& state, SimdLevel level) {
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kScoreBlock));
 }
 
-// `fields` say what the numbers are; of every type small integers, which all types hold.
+// `fields` states the type of the numbers. The values are small integers, which every type holds.
 void Numbers(benchmark::State& state, SimdLevel level, WireDtype dtype, const char* fields,
              size_t count) {
   const Program program = *Program::Compile(
@@ -213,7 +214,7 @@ void Numbers(benchmark::State& state, SimdLevel level, WireDtype dtype, const ch
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(rows * count));
 }
 
-// Pixels of planes to pixels of channels: rows of CIFAR-10, without their label.
+// Rows of CIFAR-10 without their label: as stored (planes), or transposed to interleaved channels.
 void Planes(benchmark::State& state, const char* transpose) {
   const Program program = *Program::Compile(
       *ParseSpec(absl::StrCat("records: RAW tensor { name: 'x' bytes { feature: 'record' "
@@ -235,7 +236,7 @@ void Planes(benchmark::State& state, const char* transpose) {
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kRows));
 }
 
-// Rows of 13 floats, 26 integers and a label, a feature and a tensor each, as tables have them.
+// Rows of a table: 13 floats, 26 integers and a label. Each is one feature and one tensor.
 void Table(benchmark::State& state, WireDtype dtype) {
   std::string spec = "tensor { name: 'y' label { feature: 'y' } }";
   for (int i = 0; i < 39; ++i) {

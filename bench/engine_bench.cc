@@ -1,10 +1,10 @@
-// The engine from page cache to decoded parts, beside what the machine can do: memory write, memory
+// The engine from page cache to decoded parts, beside the machine's ceilings: memory write, memory
 // copy, pread and CRC-32C of the same bytes. Records have the shape of a chess position (d of 194
-// bytes, s int64); windows are 16 chunks of 256 KiB, shuffled, and every chunk's CRC is verified.
+// bytes, s int64). Windows are 16 shuffled chunks of 256 KiB. Every chunk's CRC is verified.
 //
 //   engine_bench [--benchmark_out=FILE --benchmark_out_format=json]
 //
-// items/s are positions, bytes/s are those written by the benchmark. CPU time is the process's.
+// items/s counts positions; bytes/s counts what the benchmark writes. CPU time is the process's.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -29,7 +29,7 @@ namespace {
 
 constexpr uint32_t kChunkBytes = 256 << 10;
 constexpr uint32_t kRecordsPerChunk = kChunkBytes / 244;
-constexpr size_t kChunks = 320;  // 80 MiB: beyond any L2.
+constexpr size_t kChunks = 320;  // 80 MiB, more than any L2.
 constexpr size_t kChunksPerWindow = 16;
 
 // Made once, in the page cache.
@@ -122,7 +122,7 @@ void CrcInCache(benchmark::State& state) {
 }
 BENCHMARK(CrcInCache);
 
-// The parts of the engine in one thread, without sessions.
+// The components of the engine in one thread, without sessions.
 struct Bare {
   Bare(WireDtype dtype)
       : decodings(Decodings::Compile(TheData().chess.Stream()).value()),
@@ -230,7 +230,7 @@ void OneThread(benchmark::State& state) {
 }
 BENCHMARK(OneThread)->Apply(Dtypes);
 
-// Asks for windows a few ahead and drops what comes.
+// Waits for parts and drops them.
 class Reader : public SessionEvents {
  public:
   void OnWindowReady(uint64_t, uint64_t) override {}
@@ -259,8 +259,9 @@ class Reader : public SessionEvents {
   uint64_t awaited_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// The whole engine with one session: range(1) threads; the budget holds 6 windows, so every chunk
-// is read again in every epoch, or with range(2) all of them.
+// The whole engine with one session and range(1) threads, a few windows ahead. If range(2) is 0,
+// the budget holds 6 windows, so each epoch reads every chunk again. Otherwise it holds all
+// windows.
 void WholeEngine(benchmark::State& state) {
   const uint64_t budget = state.range(2) != 0 ? uint64_t{1} << 30 : uint64_t{24} << 20;
   auto engine = Engine::Create({.data_root = TheData().folder.path(),

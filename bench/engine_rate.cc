@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Takes parts, or rows to decode, on the engine's threads.
+// Receives parts, or rows to decode, on the engine's threads.
 class Sink final : public SessionEvents {
  public:
   static constexpr size_t kRequests = 16;
@@ -46,7 +46,7 @@ class Sink final : public SessionEvents {
       to += (rows.rows() * tensor.row_bytes + 63) / 64 * 64;
     }
     outputs.push_back(to);
-    if (!rows.Decode(0, rows.rows(), outputs)) return;  // An error follows.
+    if (!rows.Decode(0, rows.rows(), outputs)) return;  // OnError() follows.
     StreamingFence();
     Count(rows.request(), rows.rows(), rows.rows() * rows.row_bytes());
   }
@@ -56,7 +56,7 @@ class Sink final : public SessionEvents {
     changed_.NotifyAll();
   }
 
-  // All `rows` of a request. REQUIRES: fewer than kRequests are under way.
+  // Waits for all `rows` of a request. REQUIRES: fewer than kRequests are outstanding.
   absl::Status Await(uint64_t request, uint64_t rows) {
     MutexLock lock(&mutex_);
     awaited_ = request;
@@ -108,15 +108,15 @@ std::vector<OpenWindow> EpochOf(const Manifest& manifest, const PlanOptions& opt
   return windows;
 }
 
-// Rows of a window that one request asks for.
+// The rows of a window that one request asks for.
 struct Slice {
   size_t window = 0;
   uint32_t first_row = 0;
   uint32_t rows = 0;
-  bool last = false;  // Of its window.
+  bool last = false;  // Whether it is the last of its window.
 };
 
-// `side_by_side` windows at a time, a slice of each in turn.
+// Cuts `side_by_side` windows at a time, a slice of each in turn.
 std::vector<Slice> SlicesOf(const std::vector<OpenWindow>& epoch, uint32_t side_by_side,
                             uint64_t rows) {
   std::vector<Slice> slices;

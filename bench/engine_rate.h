@@ -1,5 +1,4 @@
-// The engine alone, without transport, controller or batches: what `local:` and a server start
-// from.
+// The engine alone, without transport, controller or batches. `local:` and servers build on it.
 #ifndef PENSTOCK_BENCH_ENGINE_RATE_H_
 #define PENSTOCK_BENCH_ENGINE_RATE_H_
 
@@ -16,13 +15,13 @@ struct EngineRateOptions {
   WireDtype dtype = WireDtype::kI8;
   PlanOptions plan = {};
   double seconds = 2;
-  uint32_t threads = 0;  // 0: the cores of this process.
-  // Rows are decoded past the caches to the next place of a ring of 64 MiB, as batches are
-  // written; false: into parts that are dropped while they are in the cache.
+  uint32_t threads = 0;  // 0: as many as the process has cores.
+  // True: rows are decoded past the caches to the next place of a ring of 64 MiB, as batches are
+  // written. False: into parts that are dropped while they are in the cache.
   bool to_memory = false;
-  // Windows that are read side by side, a slice of each in turn, as the lanes of a plan are.
+  // Number of windows read side by side, a slice of each in turn, like the lanes of a plan.
   uint32_t side_by_side = 1;
-  // Of a slice; what is left of a window is less.
+  // Size of a slice. The last slice of a window may be smaller.
   uint64_t request_bytes = uint64_t{1} << 40;
 };
 
@@ -32,8 +31,8 @@ struct EngineRate {
   double cpu_seconds_per_million = 0;
 };
 
-// The windows of the plan, several requests ahead. The first epoch, which reads the shards, is not
-// counted.
+// Reads the windows of the plan, several requests ahead. The first epoch reads the shards and is
+// not counted.
 absl::StatusOr<EngineRate> MeasureEngine(const Manifest& manifest,
                                          const EngineRateOptions& options);
 

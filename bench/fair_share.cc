@@ -1,12 +1,13 @@
-// A client of chess positions and one of images on one engine, both with requests outstanding all
-// the time, both discarding what they get: how they share its threads. JSON on stdout.
+// Measures how a client of chess positions and a client of images share the threads of one engine.
+// Both always have requests outstanding, and both discard what they get. Prints JSON.
 //
 //   fair_share [--seconds S] [--rounds N]
 //
-// A client's share is that of the time that its rows take: its rate beside the other one, divided
-// by its rate alone, of the sum of both quotients. Even shares are 0.5. Each round measures chess
-// alone, images alone and both; the report has the medians. Both read a window that is loaded once.
-// Images are 640x480 JPEGs of quality 90, cropped to 224x224.
+// A client's quotient is its rate beside the other client divided by its rate alone. Its share is
+// its quotient divided by the sum of both quotients: the part of the threads' time that it gets.
+// Even shares are 0.5. Each round measures chess alone, images alone and both; the report has the
+// medians. Both clients read a window that is loaded once. Images are 640x480 JPEGs of quality 90,
+// cropped to 224x224.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -43,7 +44,7 @@ class Client final : public SessionEvents {
   Client(const StreamOptions& stream, OpenWindow window, uint32_t rows, uint64_t ahead)
       : stream_(stream), window_(std::move(window)), rows_(rows), ahead_(ahead) {}
 
-  // Rows a second over `seconds`, after a tenth of that.
+  // Rows a second over `seconds`, after a warm-up of a tenth of that.
   absl::StatusOr<double> Measure(Engine& engine, double seconds) {
     left_ = 0;
     PENSTOCK_ASSIGN_OR_RETURN(auto session, engine.OpenSession(stream_, *this));
@@ -111,7 +112,7 @@ class Client final : public SessionEvents {
   uint64_t request_ = 0;
   mutable Mutex mutex_;
   CondVar changed_;
-  uint64_t left_ ABSL_GUARDED_BY(mutex_) = 0;  // Rows that are asked for and have not come.
+  uint64_t left_ ABSL_GUARDED_BY(mutex_) = 0;  // Rows requested and not received.
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -131,7 +132,7 @@ absl::StatusOr<nlohmann::json> Run(double seconds, int rounds) {
   const ChessData chess_data(folder.path(), {.records_per_chunk = 1000});
   const RecordData image_data = MakeImages(folder.path());
   PENSTOCK_ASSIGN_OR_RETURN(auto engine, Engine::Create({.data_root = folder.path()}));
-  // Work of 10 ms for each, so that neither waits for its own thread.
+  // Requests for 10 ms of work each, so that a session never waits for its client's thread.
   Client chess(chess_data.Stream(), chess_data.Window(1, {0, 1, 2, 3, 4, 5, 6, 7}), 600, 64);
   Client images(RecordData::Stream(kImages), image_data.Window(1), 7, 4);
   std::vector<double> chess_alone, images_alone, chess_beside, images_beside, share;
@@ -162,9 +163,9 @@ int main(int argc, char** argv) {
   double seconds = 2;
   int rounds = 5;
   std::string json;
-  app.add_option("--seconds", seconds, "Of each measurement");
-  app.add_option("--rounds", rounds, "Of three measurements each");
-  app.add_option("--json", json, "File for the report too");
+  app.add_option("--seconds", seconds, "Length of each measurement");
+  app.add_option("--rounds", rounds, "Rounds of three measurements each");
+  app.add_option("--json", json, "Write the report to this file too");
   if (const auto code = penstock::ParseCommandLine(app, "fair_share", argc, argv)) return *code;
   return penstock::PrintReport("fair_share", penstock::Run(seconds, rounds), json);
 }

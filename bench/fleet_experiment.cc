@@ -24,7 +24,7 @@ double Milliseconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-// What was counted when the warm-up had ended.
+// Counts at the end of the warm-up.
 struct Before {
   uint64_t requests = 0;
   size_t batches = 0;
@@ -77,7 +77,7 @@ class Experiment {
 
   double Capacity() const { return kServerRowsPerSecond * options_.servers; }
 
-  // Half as much again as can be read.
+  // Has 1.5 times the rows that can be read.
   ChunkTable MakeTable() const {
     const double seconds = absl::ToDoubleSeconds(options_.warm_up + options_.length);
     const double rows = 1.5 * Capacity() * seconds + 40.0 * options_.rank_batch * options_.ranks;
@@ -132,7 +132,7 @@ class Experiment {
     for (uint32_t i = 0; i < fleet_.num_ranks(); ++i) fleet_.rank(i).ChangeServers(Addresses());
   }
 
-  // At equal distances, so that every run has its share; at least one.
+  // At equal intervals, so that runs of any length have their share; at least one.
   void PlanDeaths() {
     const double minutes = absl::ToDoubleMinutes(options_.length);
     deaths_ = std::max<uint64_t>(1, static_cast<uint64_t>(0.01 * options_.servers * minutes));
@@ -190,7 +190,7 @@ class Experiment {
     return most == 0 ? 0 : static_cast<double>(sum) / options_.servers / most;
   }
 
-  // One that is still going on counts for what it has lasted.
+  // A wait that has not ended counts with its length so far.
   void CountWaits(ExperimentResult& result) {
     std::vector<double> waits;
     for (uint32_t i = 0; i < fleet_.num_ranks(); ++i) {

@@ -1,10 +1,11 @@
-// How the shipped controller scales: simulated fleets of 1 to 4,096 servers and up to 1,024 ranks.
+// Measures how the shipped controller scales, in simulated fleets of 1 to 4,096 servers and up to
+// 1,024 ranks.
 //
 //   fleet_sim [--json FILE] [--full] [--seed N] [--only servers|ranks|trouble|membership]
 //
-// In virtual time, from a seed: the same binary gives the same figures on any machine, but for
-// scheduler_start_ms, scheduler_us_per_request and wall_seconds. docs/guides/scale.md says what is
-// simulated and what came out.
+// Time is virtual, and a seed fixes all random numbers. So the same binary gives the same figures
+// on any machine, except for scheduler_start_ms, scheduler_us_per_request and wall_seconds.
+// docs/guides/scale.md describes the simulation and the results.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -44,7 +45,7 @@ ExperimentOptions Sized(uint32_t servers, uint32_t ranks, double demand) {
   return options;
 }
 
-// From one server to many; a rank for every four of them, as far as that goes.
+// From one server to many, with one rank for every four servers, at least 1 and at most 64.
 void AddServers(const Options& options, std::vector<Named>& out) {
   const uint32_t most = options.full ? 4096 : 256;
   for (uint32_t servers = 1; servers <= most; servers *= 2) {
@@ -54,7 +55,7 @@ void AddServers(const Options& options, std::vector<Named>& out) {
   }
 }
 
-// More and more ranks of one job on the same servers: the global batch stays.
+// More and more ranks of one job on the same servers. The global batch stays the same.
 void AddRanks(const Options& options, std::vector<Named>& out) {
   const uint32_t most = options.full ? 1024 : 256;
   for (uint32_t ranks = 1; ranks <= most; ranks *= 4) {
@@ -169,11 +170,11 @@ int Run(const Options& options) {
 int Main(int argc, char** argv) {
   CLI::App app("The fetch controller in simulated fleets of 1 to 4,096 servers");
   Options options;
-  app.add_flag("--full", options.full, "up to 4,096 servers and 1,024 ranks; some minutes");
-  app.add_option("--seed", options.seed, "Of the fleets' troubles")->capture_default_str();
-  app.add_option("--only", options.only, "one group of experiments")
+  app.add_flag("--full", options.full, "Up to 4,096 servers and 1,024 ranks; takes some minutes");
+  app.add_option("--seed", options.seed, "Seed of the simulation")->capture_default_str();
+  app.add_option("--only", options.only, "Run one group of experiments")
       ->check(CLI::IsMember({"servers", "ranks", "trouble", "membership"}));
-  app.add_option("--json", options.json_file, "write the results to this file");
+  app.add_option("--json", options.json_file, "Write the results to this file");
   if (const auto code = ParseCommandLine(app, "fleet_sim", argc, argv)) return *code;
   return Run(options);
 }

@@ -1,22 +1,22 @@
 // Reading and indexing chess records on one core, beside the ceilings of the same run.
 //
 //   Crc/SIZE       CRC-32C over SIZE bytes in cache.
-//   ParseFrames/.. framing of a 256 KiB chunk in cache: `length` checks length CRCs only, as behind
-//                  a verified chunk checksum; `payload` the payloads' CRCs too.
-//   FindFeatures/. d and s of the records of a 256 KiB chunk in cache: `alike` as the packer writes
-//                  them, `walk` every record with another structure than those before it;
-//                  `numbers` 40 integers of any size.
-//   CutSamples/... samples of a WebDataset tar as Examples, a JPEG of SIZE bytes and a label each;
-//                  Copy/SIZE is the plain copy of as many bytes, in the same steps.
-//   SplitHash      of the 194 bytes that decide the split.
-//   Read           plain pread of a file of 256 MiB from page cache in pieces of 512 KiB: the
-//                  ceiling of Scan and Index.
-//   Scan           the indexer's work on that file on one core; with holdout, with every record
-//                  parsed. `of_read` is its rate divided by that of the plain read, measured just
-//                  before.
+//   ParseFrames/.. framing of a 256 KiB chunk in cache. `length` checks the length CRCs only, as
+//                  after a verified chunk checksum; `payload` checks the payloads' CRCs too.
+//   FindFeatures/. d and s of the records of a 256 KiB chunk in cache. `alike`: records as the
+//                  packer writes them. `walk`: each record has a different structure. `numbers`: 40
+//                  integers of any size.
+//   CutSamples/... samples of a WebDataset tar to Examples. Each has a label and a JPEG of SIZE
+//                  bytes. Copy/SIZE is the plain copy of as many bytes, in the same steps.
+//   SplitHash      hash of the 194 bytes that decide the split.
+//   Read           plain pread of a file of 256 MiB from page cache in pieces of 512 KiB. This is
+//                  the ceiling of Scan and Index.
+//   Scan           the indexer's work on that file on one core: plain, with holdout, and with
+//                  holdout and every record parsed. `of_read` is its rate divided by that of the
+//                  plain read, measured just before.
 //   Index          BuildIndex() of 4 such shards of 64 MiB with 1 and 2 threads, wall-clock time.
 //
-// Bytes per second are of the file; items are records.
+// Bytes per second count the file. Items are records.
 #include <time.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@
 namespace penstock {
 namespace {
 
-// A score as often as centipawns are: mostly two or three digits, of either sign.
+// The score is like centipawns: mostly two or three digits, of either sign.
 std::string RandomExample(CounterRng& rng) {
   return ChessExample(rng.Next(), static_cast<int64_t>(rng.Below(2001)) - 1000);
 }
@@ -55,7 +55,7 @@ std::vector<uint8_t> Chunk(size_t bytes) {
   return shard.bytes();
 }
 
-// Files made once, in page cache.
+// Files that are made once and stay in the page cache.
 class Shards {
  public:
   static const Shards& Get() {
@@ -108,7 +108,7 @@ void BM_ParseFrames(benchmark::State& state, Verify verify) {
 BENCHMARK_CAPTURE(BM_ParseFrames, length, Verify::kLength)->Name("ParseFrames/length");
 BENCHMARK_CAPTURE(BM_ParseFrames, payload, Verify::kPayload)->Name("ParseFrames/payload");
 
-// Finds features of `specs` in the examples over and over.
+// Finds the features of `specs` in the examples again and again.
 void FindAll(benchmark::State& state, const std::vector<FeatureUse>& specs,
              const std::vector<std::string>& examples) {
   FeatureFinder finder = *FeatureFinder::Create(specs);
@@ -158,7 +158,7 @@ void BM_FindNumbers(benchmark::State& state) {
 }
 BENCHMARK(BM_FindNumbers)->Name("FindFeatures/numbers");
 
-// A tar of as many samples as have 32 MiB together, more than the caches hold.
+// A tar of samples that have 32 MiB together, which is more than the caches hold.
 std::string SampleTar(size_t image_bytes) {
   TarBuilder tar;
   for (int i = 0; tar.bytes().size() < size_t{32} << 20; ++i) {
@@ -211,15 +211,15 @@ void BM_SplitHash(benchmark::State& state) {
 }
 BENCHMARK(BM_SplitHash)->Name("SplitHash");
 
-// This thread's processor time, as the benchmarks' own rates are: other work on the machine then
-// weighs on neither side.
+// CPU time of this thread. The benchmarks' own rates use it too, so other work on the machine
+// affects neither side of a ratio.
 double CpuSeconds() {
   timespec now;
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Bytes per second of this thread.
+// Reads the whole source. Returns bytes per second of this thread's CPU time.
 double ReadAll(const FileSource& source) {
   std::vector<uint8_t> buffer(512 << 10);
   const double start = CpuSeconds();

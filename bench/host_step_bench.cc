@@ -1,12 +1,12 @@
-// What the host does for a training step on a GPU, on a device that does nothing: without what the
-// driver's own calls take. Batches are packed, and lie ready in page-locked memory.
-// A step that follows at once finds its threads awake; one that follows after `pause` microseconds,
-// which are not counted, has to wake them, as on a device that computes for so long.
+// The host's work for a training step on a GPU, measured on a device that does nothing. So the time
+// of the driver's own calls is not included. Batches are packed and ready in page-locked memory.
+// A step that follows at once finds its threads awake. A step that follows after `pause`
+// microseconds must wake them, as on a device that computes for so long; the pause is not counted.
 //
 //   HostStep     Stage(), Begin() and Finish() of the backend, with graphs
-//   HandOver     of that: to the thread of launches and back
-//   HostCopies   of that: the bytes that the host copies or fills, copied; the floor
-//   ReadTargets  beside that: a batch's targets from its records, as the loop has them
+//   HandOver     part of HostStep: the hand-over to the launch thread and back
+//   HostCopies   part of HostStep: a copy of the bytes that the host copies or fills; the floor
+//   ReadTargets  not part of HostStep: reading a batch's targets from its records
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -27,10 +27,10 @@
 namespace penstock {
 namespace {
 
-// Both groups of slots: a list that runs, then one that is captured.
+// Enough for both groups of slots. Each runs its list once, and captures it the second time.
 constexpr int kWarmUpSteps = 8;
 
-// Times `work` alone.
+// Times `work` alone, without the pause.
 void Measure(benchmark::State& state, std::chrono::microseconds pause,
              absl::FunctionRef<absl::Status()> work) {
   using Clock = std::chrono::steady_clock;
@@ -63,7 +63,8 @@ void HostStep(benchmark::State& state, const char* model) {
   uint8_t* pinned = backend->slot_allocator()->Allocate(boards.records.size()).value();
   std::copy(boards.records.begin(), boards.records.end(), pinned);
   rows.input = pinned;
-  for (int i = 0; i < kWarmUpSteps; ++i) Step(*backend, rows).IgnoreError();  // Told below.
+  // An error shows again in Measure().
+  for (int i = 0; i < kWarmUpSteps; ++i) Step(*backend, rows).IgnoreError();
   Measure(state, std::chrono::microseconds(state.range(1)), [&] { return Step(*backend, rows); });
   backend->slot_allocator()->Free(pinned, boards.records.size());
 }
@@ -74,7 +75,7 @@ void HandOver(benchmark::State& state) {
           [&] { return launches.Run([] { return absl::OkStatus(); }); });
 }
 
-// Targets and weights to the device's slot; predictions and targets for the loss.
+// Four arrays: targets and weights to the device's slot; predictions and targets for the loss.
 void HostCopies(benchmark::State& state) {
   const std::vector<float> from(static_cast<size_t>(state.range(0)), 1);
   std::vector<std::vector<float>> to(4, from);

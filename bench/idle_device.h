@@ -1,4 +1,4 @@
-// A device that does nothing: what is left of a step on it is the host's own work.
+// A device that does nothing, so a step on it takes only the host's own work.
 #ifndef PENSTOCK_BENCH_IDLE_DEVICE_H_
 #define PENSTOCK_BENCH_IDLE_DEVICE_H_
 
@@ -13,8 +13,9 @@
 
 namespace penstock {
 
-// All that is queued is done at once, and changes nothing. Its memory is addresses alone, which
-// nobody may read or write; that of the host begins as zeros: predictions and norms stay so.
+// Everything that is queued is done at once and changes nothing. Device memory is reserved
+// addresses that must not be read or written. Host memory begins as zeros, so predictions and norms
+// stay zero.
 class IdleDevice final : public Device {
  public:
   IdleDevice() {
@@ -43,7 +44,7 @@ class IdleDevice final : public Device {
     memory_.emplace_back(memory, Unmap{bytes});
     return memory;
   }
-  void FreeHost(void*) override {}  // With the device.
+  void FreeHost(void*) override {}  // Freed with the device.
 
   void* StreamOf(DeviceQueue) override { return nullptr; }
   absl::Status Run(const DeviceOp&, DeviceQueue) override { return absl::OkStatus(); }

@@ -1,26 +1,26 @@
 // One image of 640x480 pixels on one core, beside libjpeg-turbo alone in the same run.
 //
-//   Probe          its header alone.
-//   Plain/KIND     libjpeg-turbo called as its manual says, with one decompressor for all images:
-//                  the ceiling of Decode.
+//   Probe          reads the header alone.
+//   Plain/KIND     libjpeg-turbo called as its manual says, with one decompressor for all images.
+//                  This is the ceiling of Decode.
 //   Decode/KIND    ImageDecoder on the same file. `of_plain` is its rate divided by that of the
 //                  plain call, measured just before.
-//   Walk           the look at its markers that precedes decoding a region.
-//   Region/KIND    the part of it that a random resized crop needs, another one each time.
+//   Walk           the walk over the markers before a region is decoded.
+//   Region/KIND    decodes the part that a random resized crop needs, with a new crop each time.
 //                  `of_whole` is its time divided by that of decoding the whole picture, by turns.
-//   Resize/CASE/LEVEL    crop: 400x300 pixels of it as 224x224, bilinear and antialiased.
-//                        whole: all of it as 341x256, of which the central 224x224 are wanted.
-//                        The box differs from the one before, so no weights are used again.
-//   PART/CASE/LEVEL      of that: its Weights, and its Horizontal and Vertical passes when the
-//                        weights are there.
-//   Train/KIND     all of random resized crop 224 and flip, with another crop each time.
-//   Photo/SCALE    the same of a photo of 3024x2016 pixels, 4:2:0: at full scale, and with
+//   Resize/CASE/LEVEL    crop: 400x300 pixels of the picture to 224x224, bilinear, antialiased.
+//                        whole: the whole picture to 341x256, but only the central 224x224.
+//                        The box alternates between two, so weights are computed each time.
+//   PART/CASE/LEVEL      parts of Resize: Weights, and the Horizontal and Vertical passes with
+//                        weights that are ready.
+//   Train/KIND     random resized crop to 224 and flip, with a new crop each time.
+//   Photo/SCALE    the same for a photo of 3024x2016 pixels, 4:2:0, at full scale and with
 //                  scaled_decoding.
-//   Batch/KIND/real_time/threads:N    Train and a copy of its pixels to a batch, on N cores at a
-//                  time. items_per_second is the ceiling of loaders.
+//   Batch/KIND/real_time/threads:N    Train and a copy of its pixels to a batch, on N cores.
+//                  items_per_second is the ceiling of loaders.
 //
-// KIND is 420, 444 or progressive, of quality 90. Times are microseconds an image. Batch also takes
-// JPEG files in turn, as the KIND `files`: image_bench [OPTIONS] FILE...
+// KIND is 420, 444 or progressive, all of quality 90. Times are microseconds an image. Batch also
+// takes JPEG files in turn, as the KIND `files`: image_bench [OPTIONS] FILE...
 #include <time.h>
 
 #include <algorithm>
@@ -186,7 +186,7 @@ const ResizeCase kResizeCases[] = {
 
 PixelView Picture() { return {Pixels().data(), kWidth, kHeight, 3}; }
 
-// One of two boxes, by turns.
+// Alternates between two boxes.
 void Alternate(ResizeRequest& request) {
   const double by = request.box.left == std::floor(request.box.left) ? 0.0625 : -0.0625;
   request.box.left += by;
@@ -271,7 +271,7 @@ Bytes ReadFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Every thread has a batch, a decoder and crops of its own.
+// Each thread has its own batch, decoder and crops.
 void RunBatch(benchmark::State& state, const std::vector<Bytes>& files) {
   constexpr size_t kRows = 64;
   const ImageOps ops = TrainOps();

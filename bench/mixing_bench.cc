@@ -1,13 +1,14 @@
-// How well the plan mixes, against a 10,000-record shuffle buffer and a full permutation, as JSON.
-// Deterministic; docs/concepts/shuffling.md explains the figures, bench/plot_mixing.py draws them.
+// Measures how well the plan mixes, compared with a 10,000-record shuffle buffer and a full
+// permutation. Prints JSON. The figures are deterministic. docs/concepts/shuffling.md explains
+// them, and bench/plot_mixing.py draws them.
 //
 //   mixing_bench [--chunks N] [--fleets] [--positions MANIFEST] [--json FILE]
 //
-//   simulated   records in file order have one value per group: whole chunks, games of 80, or the
-//               images of a class. The variance of a batch's mean, relative to a full permutation's
-//               expectation, and the memory of all windows that are read side by side.
-//   sweeps      the same while one of K, L, S and the chunk's records changes
-//   fleets      the same with lanes for N servers, in the least data that the page advises
+//   simulated   Records in file order have one value per group: a whole chunk, a game of 80, or the
+//               images of a class. Reports the variance of a batch's mean, relative to that
+//               expected of a full permutation, and the memory of all windows read side by side.
+//   sweeps      the same while one of K, L, S and the records of a chunk changes
+//   fleets      the same with lanes for N servers, in the smallest data set that the page advises
 //   positions   real chess records, if given: correlation of a batch's positions, entropy of its
 //               labels, distance between neighbours
 #include <cstdio>
@@ -39,7 +40,7 @@ constexpr uint32_t kImages = 1'281'000;  // In 1,000 classes.
 constexpr uint32_t kClassImages = 1281;
 constexpr uint32_t kChunkBytes = 256 << 10;
 
-// The means over `epochs`, each with values of its own.
+// Means over `epochs`. Each epoch has its own values.
 ordered_json Simulate(const GroupedData& data, uint64_t chunk_bytes = kChunkBytes,
                       uint32_t epochs = 1) {
   const Plan plan = data.MakePlan();
@@ -64,8 +65,8 @@ ordered_json Simulate(const GroupedData& data, uint64_t chunk_bytes = kChunkByte
           {"full_permutation", permuted}};
 }
 
-// Images sorted by class, as a folder for each class has them. An epoch has few batches, so that
-// one alone tells little.
+// Images sorted by class, as in a folder for each class. An epoch has few batches, so several
+// epochs are averaged.
 ordered_json SimulateImages(uint32_t chunk_images, uint64_t chunk_bytes) {
   constexpr uint32_t kEpochs = 8;
   return Simulate({kImages / chunk_images, chunk_images, kClassImages}, chunk_bytes, kEpochs);
@@ -79,8 +80,7 @@ ordered_json SimulateAll(uint32_t chunks) {
           {"images_19_a_chunk", SimulateImages(19, 8 * kChunkBytes)}};
 }
 
-// The variance of batches of `batch`, of homogeneous chunks and of games of 80, beside what `point`
-// has.
+// Adds to `point` the variance of batches of `batch` rows, for homogeneous chunks and games of 80.
 void AddVariances(uint32_t chunks, uint32_t chunk_rows, const PlanOptions& options, uint32_t batch,
                   ordered_json& point) {
   for (uint32_t group_rows : {chunk_rows, kGameRows}) {
@@ -116,7 +116,7 @@ ordered_json Sweeps(uint32_t chunks) {
   return sweeps;
 }
 
-// With four lanes a server, of as many chunks as two windows a lane take.
+// Four lanes a server, and as many chunks as two windows a lane take.
 ordered_json Fleet(uint32_t servers, uint32_t strip_rows, uint32_t batch) {
   const uint32_t lanes = 4 * servers;
   const uint32_t chunks = 2 * PlanOptions().window_chunks * lanes;
@@ -166,10 +166,11 @@ int Main(int argc, char** argv) {
   std::string positions, file;
   CLI::App app("How well the plan mixes.");
   app.option_defaults()->always_capture_default();
-  app.add_option("--chunks", chunks, "Of the simulated data")->check(CLI::Range(256, 1 << 17));
-  app.add_flag("--fleets", fleets, "Lanes for 16 to 256 servers, too (takes 2 GB and minutes)");
+  app.add_option("--chunks", chunks, "Chunks of the simulated data")
+      ->check(CLI::Range(256, 1 << 17));
+  app.add_flag("--fleets", fleets, "Add lanes for 16 to 256 servers (takes 2 GB and minutes)");
   app.add_option("--positions", positions, "MANIFEST or DIR of chess records");
-  app.add_option("--json", file, "Write here instead of to standard output");
+  app.add_option("--json", file, "Write to this file instead of standard output");
   if (const auto code = ParseCommandLine(app, "mixing_bench", argc, argv)) return *code;
 
   ordered_json result = {{"batch", kBatch}};

@@ -1,20 +1,23 @@
-// Disk to batch, end to end, beside what the machine can do at all: shuffled batches through
-// `local:`, through one penstock-server on loopback and through its shared memory.
+// Disk to batch, end to end, beside the machine's ceilings: shuffled batches through `local:`,
+// through one penstock-server on loopback, and through its shared memory.
 //
 //   pipeline_bench [--records N] [--batch ROWS] [--seconds S] [--dtypes i8,packed,f32]
 //                  [--cases engine,local,raw,grpc,shm] [--connections N] [--checksums]
 //                  [--json FILE]
 //
-// Ceilings in the same run: memory write, memory copy, plain pread of the shards (page cache); for
-// each dtype the engine on one thread and on all cores (whole windows, parts dropped; or in the
-// plan's order, decoded to memory as a batch must be) and a raw gRPC stream of 1 MiB messages. The
-// ratios:
-//   local.of_engine_to_memory  positions/s over those of the engine on the same cores that reads
-//                              as many windows side by side and writes its rows to memory too
-//   grpc.of_raw_stream         bytes/s over the raw gRPC stream's
-//   shared_memory.of_grpc      positions/s over the same server's without shared memory
-// Server and client share the machine's cores. Makes its own data: random chess-shaped records. The
-// first epoch reads them from the page cache, later ones find them in the chunk store.
+// Ceilings of the same run:
+//   - memory write, memory copy, plain pread of the shards from the page cache
+//   - for each dtype, the engine that reads whole windows and drops the parts, on one thread and on
+//     all cores
+//   - for each dtype, the engine that reads in the plan's order and decodes to memory, on all cores
+//   - for each dtype, a raw gRPC stream of 1 MiB messages
+// Ratios:
+//   local.of_engine_to_memory  positions/s over those of the engine that decodes to memory
+//   grpc.of_raw_stream         bytes/s over those of the raw gRPC stream
+//   shared_memory.of_grpc      positions/s over those of the same server without shared memory
+// Server and client share the machine's cores. The program makes its own data: random records like
+// those of chess. The first epoch reads them from the page cache; later epochs find them in the
+// chunk store.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -88,7 +91,7 @@ void WriteShards(const std::string& folder, uint64_t records) {
   }
 }
 
-// The best of five, in bytes per second.
+// The best of five runs, in bytes per second.
 template <typename Work>
 double BestRate(size_t bytes, Work work) {
   double best = 0;
@@ -138,7 +141,7 @@ double Percentile(std::vector<double>& values, double fraction) {
   return *place;
 }
 
-// Takes batches for options.seconds after the first second. `server` may be null.
+// Takes batches for options.seconds, after one second of warm-up. `server` may be null.
 absl::StatusOr<json> Stream(Loader& loader, const Options& options, const ServerProcess* server) {
   Batch batch;
   for (Clock::time_point start = Clock::now(); SecondsSince(start) < 1;) {
@@ -172,7 +175,7 @@ absl::StatusOr<json> Stream(Loader& loader, const Options& options, const Server
   return result;
 }
 
-// What is measured, and on what.
+// The data set and the measurements on it.
 class Pipeline {
  public:
   Pipeline(const std::string& folder, const Options& options, Manifest manifest)
@@ -229,16 +232,16 @@ class Pipeline {
   const std::shared_ptr<const Manifest> manifest_;
 };
 
-// What takes about as long on a machine of a few GB/s.
+// Bytes that take about `seconds` on a machine that moves 4 GB/s.
 uint64_t RawBytes(double seconds) { return static_cast<uint64_t>(seconds * 4e9); }
 
-// `above` over `below` where both were measured.
+// Adds `above` over `below` if both were measured.
 void AddRatio(json& report, const char* name, json::json_pointer above, json::json_pointer below) {
   if (!report.contains(above) || !report.contains(below)) return;
   report[above.parent_pointer()][name] = report[above].get<double>() / report[below].get<double>();
 }
 
-// Everything of one dtype, one after the other, so that ratios are of the same minute.
+// Measures all cases of one dtype in a row, so that both sides of a ratio are from the same minute.
 absl::StatusOr<json> MeasureDtype(const Pipeline& pipeline, WireDtype dtype,
                                   const Options& options) {
   json report;
@@ -304,17 +307,17 @@ int Main(int argc, char** argv) {
   app.option_defaults()->always_capture_default();
   app.add_option("--records", options.records, "Records to make, 217 bytes each");
   app.add_option("--batch", options.batch, "Rows of a batch");
-  app.add_option("--seconds", options.seconds, "Of each measurement")->check(Number(0.001));
+  app.add_option("--seconds", options.seconds, "Length of each measurement")->check(Number(0.001));
   app.add_option("--connections", options.connections,
-                 "To the server; 0: as a Loader has by default");
-  app.add_flag("--checksums", options.checksums, "Of every part on its way from the server");
-  app.add_option("--dtypes", options.dtypes, "What tensors travel as")
+                 "Connections to the server; 0: a Loader's default");
+  app.add_flag("--checksums", options.checksums, "Check every part with a checksum");
+  app.add_option("--dtypes", options.dtypes, "Wire dtypes to measure")
       ->delimiter(',')
       ->check(CLI::IsMember({"packed", "i8", "bf16", "f32", "f64"}));
-  app.add_option("--cases", options.cases, "What to measure of each dtype")
+  app.add_option("--cases", options.cases, "Cases to measure for each dtype")
       ->delimiter(',')
       ->check(CLI::IsMember({"engine", "local", "raw", "grpc", "shm"}));
-  app.add_option("--json", options.json_file, "File for the figures; they are printed anyway");
+  app.add_option("--json", options.json_file, "Write the figures to this file too");
   app.footer("Example:\n  pipeline_bench --records 200000 --seconds 2 --json out.json");
   if (const auto code = ParseCommandLine(app, "pipeline_bench", argc, argv)) return *code;
 

@@ -1,4 +1,4 @@
-// How much the positions of a batch have in common.
+// Measures how much the positions of a batch have in common.
 #ifndef PENSTOCK_BENCH_POSITION_MIXING_H_
 #define PENSTOCK_BENCH_POSITION_MIXING_H_
 
@@ -14,24 +14,24 @@ namespace penstock {
 
 // The chess records of a data set, in file order.
 struct Positions {
-  static constexpr size_t kBytes = 192;  // Of planes; a row has 1,536 bits.
+  static constexpr size_t kBytes = 192;  // Of a position's planes: 1,536 bits.
   std::vector<uint8_t> planes;
   std::vector<int64_t> scores;
 
   uint32_t rows() const { return static_cast<uint32_t>(scores.size()); }
 };
 
-// Read through a loader of this process. Shards lie where the manifest was loaded from.
+// Reads the records through a loader in this process. The shards lie in the manifest's folder.
 absl::StatusOr<Positions> ReadPositions(std::shared_ptr<const Manifest> manifest);
 
-// The correlation of two different positions of a batch, each seen as its 1,536 bits: the mean over
-// all pairs of a batch and all batches of <x - m, y - m> / sum of the bits' variances, m the mean
-// over all positions. 0: independent; 1: the same position again and again.
+// The correlation of two different positions of a batch, each seen as its 1,536 bits. It is
+// <x - m, y - m> / (sum of the bits' variances), averaged over all pairs of a batch and all
+// batches; m is the mean over all positions. 0: independent; 1: the same position again and again.
 double PositionCorrelation(const RecordOrder& order, const Positions& positions,
                            uint32_t batch_rows);
 
-// Bits of entropy of the scores of a batch in 16 classes of equal size, the mean over all batches.
-// At most 4; a batch of independent positions has a little less.
+// The entropy in bits of a batch's scores in 16 classes of equal size, averaged over all batches.
+// It is at most 4; a batch of independent positions has a little less.
 double LabelEntropy(const RecordOrder& order, const Positions& positions, uint32_t batch_rows);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// What a benchmark's main() does with its figures.
+// Writes a benchmark's report.
 #ifndef PENSTOCK_BENCH_REPORT_H_
 #define PENSTOCK_BENCH_REPORT_H_
 
@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-// Prints `report`, also to `json_file` unless that is empty, or says on stderr why there is none.
-// The exit status of `program`.
+// Prints `report` and writes it to `json_file` unless that is empty. If `report` is an error,
+// prints the error to stderr. Returns the exit status of `program`.
 inline int PrintReport(const char* program, const absl::StatusOr<nlohmann::json>& report,
                        const std::string& json_file) {
   if (!report.ok()) {

@@ -17,7 +17,8 @@
 namespace penstock {
 namespace {
 
-// Of a line that penstock-server writes once it serves: "... address=127.0.0.1:1234 root=...".
+// Reads the address from the line that penstock-server writes once it serves:
+// "... address=127.0.0.1:1234 root=...".
 absl::StatusOr<std::string> ReadAddress(int fd) {
   std::string said;
   for (char c; read(fd, &c, 1) == 1 && c != '\n';) said += c;

@@ -1,4 +1,4 @@
-// A penstock-server as a process of its own, so that its CPU time can be told from the client's.
+// A penstock-server in a process of its own, so that its CPU time is separate from the client's.
 #ifndef PENSTOCK_BENCH_SERVER_PROCESS_H_
 #define PENSTOCK_BENCH_SERVER_PROCESS_H_
 
@@ -12,11 +12,11 @@
 
 namespace penstock {
 
-// Not thread-safe. The destructor ends the process.
+// The destructor kills the process. Not thread-safe.
 class ServerProcess {
  public:
-  // Runs the penstock-server that stands beside this program, on a free loopback port, with
-  // `arguments` besides; returns when it serves.
+  // Runs the penstock-server in the folder of this program, on a free loopback port and with the
+  // additional `arguments`. Returns when it serves.
   static absl::StatusOr<std::unique_ptr<ServerProcess>> Start(
       const std::string& data_root, const std::vector<std::string>& arguments = {});
   ~ServerProcess();

@@ -1,13 +1,13 @@
-// The service on loopback beside its ceiling: rows that a client fetches and copies once, against
-// a raw gRPC stream of the same message size. JSON on stdout.
+// The service on loopback beside its ceiling: a client fetches rows and copies them once, compared
+// with a raw gRPC stream of the same message size. Prints JSON.
 //
 //   service_speed [--records N] [--mib MIB] [--request-kib KIB] [--mutual-tls]
 //
-// --request-kib is what a request asks for, and the size of the part that answers it
+// --request-kib is the size of a request and of the part that answers it
 // (docs/internals/adr/2026-11-21-requests-of-a-mebibyte.md). --mutual-tls measures each dtype again
-// with certificates on both sides. One process serves and reads, so both sides' work is on its
-// cores. Data: random chess-like records in a temporary folder, read from the page cache once and
-// then held by the server.
+// with certificates on both sides. One process serves and reads, so both sides share its cores. The
+// data is random chess-like records in a temporary folder. The server reads them once from the page
+// cache and then holds them in memory.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Fetches windows again and again, kInFlight requests at a time, until enough rows came.
+// Fetches windows again and again, kInFlight requests at a time, until enough rows have arrived.
 class FetchingClient final : public StreamEvents {
  public:
   FetchingClient(Transport& transport, const ChessData& data, WireDtype dtype,
@@ -96,7 +96,7 @@ class FetchingClient final : public StreamEvents {
     finished_.Close();
   }
 
-  // Request numbers of one place are equal modulo kInFlight.
+  // The request numbers of one place are equal modulo kInFlight.
   void FetchNext(size_t place) {
     const OpenWindow& window = windows_[next_ % windows_.size()];
     uint32_t rows = std::min(rows_per_fetch_, window.rows);
@@ -117,7 +117,7 @@ class FetchingClient final : public StreamEvents {
   std::vector<OpenWindow> windows_;
   BoundedQueue<int> finished_{1};
 
-  Mutex mutex_;  // Held by parts, which may come side by side, for what follows.
+  Mutex mutex_;  // OnPart(), which may run on several threads, holds it for the members below.
   std::vector<uint8_t> slot_;
   size_t windows_ready_ = 0;
   uint64_t next_ = 0;
@@ -128,7 +128,7 @@ class FetchingClient final : public StreamEvents {
   double cpu_end_ = 0;
   Clock::time_point begin_;
   Clock::time_point end_;
-  std::unique_ptr<Stream> stream_;  // Last: its events use all of the above.
+  std::unique_ptr<Stream> stream_;  // Last member: its events use all members above.
 };
 
 struct Volume {

@@ -20,11 +20,11 @@ namespace {
 
 constexpr size_t kChunksPerWindow = 16;
 constexpr uint32_t kStrip = 16;
-constexpr size_t kRequestBytes = 1000 << 10;  // As loaders ask.
+constexpr size_t kRequestBytes = 1000 << 10;  // The size of a loader's requests.
 constexpr size_t kRequestsAhead = 4;
 constexpr uint64_t kWindowsAhead = 3;
 
-// Counts rows and drops them. For all ranks, so that waiting takes one wake-up a turn.
+// Counts rows and drops them. All ranks share one, so that waiting takes one wake-up a turn.
 class Sink final : public SessionEvents {
  public:
   void OnWindowReady(uint64_t, uint64_t) override {}
@@ -94,7 +94,7 @@ class Jobs {
     return absl::OkStatus();
   }
 
-  // Adds what the strip cache keeps to `kept`, after every fourth turn: counting is not free.
+  // Adds the size of the strip cache to `kept`, after every fourth turn because it takes time.
   absl::Status ReadEpoch(const Engine& engine, std::vector<double>& kept) {
     for (size_t i = 0; i < windows_.size(); ++i, ++number_) {
       while (opened_ < number_ + kWindowsAhead) PENSTOCK_RETURN_IF_ERROR(OpenNext());
@@ -111,7 +111,7 @@ class Jobs {
   uint64_t rows() const { return rows_; }
 
  private:
-  // Requests that the first job, whose one rank reads everything, needs for a window.
+  // Requests for one window by a job of one rank, which reads everything.
   uint32_t Turns(uint32_t rows) const { return rows / request_rows_ + 2; }
 
   template <typename Do>
@@ -138,7 +138,7 @@ class Jobs {
     due_.push_back(asked_);
     return due_.size() < 2 * kRequestsAhead ? absl::OkStatus() : AwaitOldest();
   }
-  // So many turns at once: each wait costs this process a wake-up.
+  // Waits for kRequestsAhead turns at once, because each wait costs this process a wake-up.
   absl::Status AwaitOldest() {
     const size_t turns = std::min(kRequestsAhead, due_.size());
     PENSTOCK_RETURN_IF_ERROR(sink_.Await(due_[turns - 1]));
@@ -146,7 +146,7 @@ class Jobs {
     return absl::OkStatus();
   }
   absl::Status AskLane(Rank& rank, uint32_t rows, uint32_t turn) {
-    // The first request of a window is shorter, another length for each job.
+    // The first request of a window is shorter, and its length differs from job to job.
     const uint32_t start = std::max(kStrip, rank.job * 3 * kStrip % request_rows_);
     const uint32_t first = turn == 0 ? 0 : start + (turn - 1) * request_rows_;
     if (first >= rows) return absl::OkStatus();
@@ -154,9 +154,9 @@ class Jobs {
     return Ask(rank, {.first_row = first, .rows = n, .stride = n, .count = 1});
   }
   absl::Status AskStrips(Rank& rank, uint32_t rows, uint32_t turn) {
-    const uint32_t strips = rows / kStrip;  // What is left of the window nobody reads.
+    const uint32_t strips = rows / kStrip;  // The rest of the window is not read.
     const uint32_t per_request = request_rows_ / kStrip;
-    if (turn % rank.ranks != 0) return absl::OkStatus();  // Its requests last for more steps.
+    if (turn % rank.ranks != 0) return absl::OkStatus();  // One request lasts for `ranks` turns.
     const uint32_t first = rank.rank + turn * per_request;
     if (first >= strips) return absl::OkStatus();
     return Ask(rank,
@@ -175,14 +175,14 @@ class Jobs {
 
   const SharedJobsOptions& options_;
   std::vector<OpenWindow> windows_;
-  uint64_t rows_ = 0;  // Of an epoch.
+  uint64_t rows_ = 0;  // Rows of an epoch.
   uint32_t request_rows_ = 0;
   Sink sink_;
   std::vector<Rank> ranks_;
   uint64_t opened_ = 0;
   uint64_t number_ = 0;
   uint64_t asked_ = 0;
-  std::deque<uint64_t> due_;  // Rows asked for up to each turn that was not awaited.
+  std::deque<uint64_t> due_;  // For each turn not yet awaited, the rows requested up to it.
 };
 
 }  // namespace
@@ -190,7 +190,7 @@ class Jobs {
 absl::StatusOr<SharedJobsCost> MeasureSharedJobs(const std::string& folder, const ChessData& data,
                                                  const SharedJobsOptions& options) {
   const uint64_t chunks = std::max(data.file_bytes() / 2, uint64_t{64} << 20);
-  // At most an eighth of the budget is the strip cache's.
+  // The strip cache may take at most an eighth of the budget.
   const uint64_t strip_cache = std::min(options.strip_cache, chunks / 7);
   PENSTOCK_ASSIGN_OR_RETURN(auto engine, Engine::Create({.data_root = folder,
                                                          .threads = options.threads,

@@ -1,4 +1,4 @@
-// Jobs on the same plan that ask one engine, in step.
+// Jobs on the same plan that read from one engine, in step.
 #ifndef PENSTOCK_BENCH_SHARED_JOBS_H_
 #define PENSTOCK_BENCH_SHARED_JOBS_H_
 
@@ -10,16 +10,16 @@
 
 namespace penstock {
 
-// Job j has (first_job + j) % max_ranks + 1 ranks, each with a session of its own and four to eight
-// requests of 1,000 KiB under way. Windows of 16 chunks are read one after the other.
+// Job j has (first_job + j) % max_ranks + 1 ranks. Each rank has its own session and four to eight
+// requests of 1,000 KiB outstanding. Windows of 16 chunks are read one after the other.
 struct SharedJobsOptions {
   uint32_t jobs = 8;
   uint32_t first_job = 0;
   uint32_t max_ranks = 4;
   WireDtype dtype = WireDtype::kI8;
-  // False: a rank reads whole windows, as it does where ranks take whole strips of the same lanes
-  // at every step; requests of different jobs begin at different rows. True: the ranks of a job
-  // take turns with the strips of 16 rows of every window.
+  // False: a rank reads whole windows, as if each lane belonged to one rank in every step. Requests
+  // of different jobs begin at different rows. True: the ranks of a job take turns with the strips
+  // of 16 rows of every window.
   bool strips = false;
   uint64_t strip_cache = uint64_t{64} << 20;
   uint32_t threads = 2;
@@ -27,13 +27,13 @@ struct SharedJobsOptions {
 };
 
 struct SharedJobsCost {
-  double cpu_ns_per_row = 0;  // Of this process, per row of the plan: sum over the jobs.
+  double cpu_ns_per_row = 0;  // CPU time of all jobs, per row of the plan.
   double decoded = 0;         // Rows decoded per row of the plan.
-  double kept_bytes = 0;      // In the strip cache, on average.
+  double kept_bytes = 0;      // Mean size of the strip cache.
 };
 
-// `data` lies in `folder`, and is larger than the memory that its chunks get: every epoch reads the
-// files. An epoch that is not counted comes first.
+// `data` lies in `folder`. It is larger than the memory for its chunks, so every epoch reads the
+// files. The first epoch is not counted.
 absl::StatusOr<SharedJobsCost> MeasureSharedJobs(const std::string& folder, const ChessData& data,
                                                  const SharedJobsOptions& options);
 

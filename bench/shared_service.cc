@@ -22,7 +22,7 @@ double RowsDecoded(const v1::EngineStats& stats) {
                              stats.strip_rows_decoded());
 }
 
-// Ranks that take steps on threads of their own.
+// Ranks that take steps, each on its own thread.
 class Ranks {
  public:
   absl::Status Open(const LoaderOptions& options, uint32_t jobs, uint32_t max_ranks) {

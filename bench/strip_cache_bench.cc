@@ -1,17 +1,17 @@
-// What more jobs on the same plan cost: the CPU time of 8 jobs, of 1 to 4 ranks each, over that of
-// one job in the same run, with and without the strip cache.
+// The cost of more jobs on the same plan: the CPU time of 8 jobs with 1 to 4 ranks each, over that
+// of one job in the same run, with and without the strip cache.
 //
 //   strip_cache_bench [--dtypes packed,i8,f32] [--cases lanes,strips,server] [--runs N]
 //                     [--chunks N] [--steps N] [--threads N] [--json FILE]
 //
-//   lanes, strips   the engine alone (bench/shared_jobs.h), data from the page cache: reading,
+//   lanes, strips   the engine alone (bench/shared_jobs.h) with data from the page cache: reading,
 //                   checking and packing chunks, ordering, decoding, and a part for each request
 //   server          a penstock-server process and 20 Loaders over gRPC on loopback: sending too
 //
 // of_one: 8 jobs over one. of_one_alone: the same without the strip cache.
-// one_job_of_ranks_of_alone: one job of --max-ranks ranks, with the cache over without: what the
-// cache costs where it saves nothing. Medians of the runs,
-// with the smallest and the largest.
+// one_job_of_ranks_of_alone: one job of --max-ranks ranks, with the cache over without. The cache
+// saves nothing there, so this is its cost. Figures are medians of the runs, with the smallest and
+// the largest.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -49,7 +49,7 @@ struct Options {
   std::string json_file;
 };
 
-// Values of a name, one a run.
+// The values of each name, one for each run.
 class Samples {
  public:
   void Add(const std::string& name, double value) { values_[name].push_back(value); }
@@ -172,24 +172,27 @@ absl::StatusOr<json> Run(const Options& options) {
 
 int Main(int argc, char** argv) {
   Options options;
-  CLI::App app("What 8 jobs on the same plan cost, over one.", "strip_cache_bench");
+  CLI::App app("The CPU time of 8 jobs on the same plan over that of one job.",
+               "strip_cache_bench");
   app.option_defaults()->always_capture_default();
-  app.add_option("--dtypes", options.dtypes, "What tensors travel as")
+  app.add_option("--dtypes", options.dtypes, "Wire dtypes to measure")
       ->delimiter(',')
       ->check(CLI::IsMember({"packed", "i8", "bf16", "f32", "f64"}));
-  app.add_option("--cases", options.cases, "What to measure of each dtype")
+  app.add_option("--cases", options.cases, "Cases to measure for each dtype")
       ->delimiter(',')
       ->check(CLI::IsMember({"lanes", "strips", "server"}));
-  app.add_option("--runs", options.runs, "Of each measurement")->check(WholeNumber(1));
-  app.add_option("--chunks", options.chunks, "Of 256 KiB to make")->check(CLI::Range(64, 65536));
-  app.add_option("--steps", options.steps, "Of each job, from the server")->check(WholeNumber(1));
-  app.add_option("--batch", options.batch, "Rows of a job's step, from the server")
+  app.add_option("--runs", options.runs, "Runs of each measurement")->check(WholeNumber(1));
+  app.add_option("--chunks", options.chunks, "Chunks of 256 KiB to make")
+      ->check(CLI::Range(64, 65536));
+  app.add_option("--steps", options.steps, "Steps of each job, in the case server")
       ->check(WholeNumber(1));
-  app.add_option("--max-ranks", options.max_ranks, "Jobs have 1 to so many")
+  app.add_option("--batch", options.batch, "Rows of a job's step, in the case server")
+      ->check(WholeNumber(1));
+  app.add_option("--max-ranks", options.max_ranks, "Largest number of ranks of a job")
       ->check(CLI::Range(1, 64));
-  app.add_option("--strip-cache", options.strip_cache, "Of the server, e.g. 256MiB");
-  app.add_option("--threads", options.threads, "Of the engine")->check(CLI::Range(1, 1024));
-  app.add_option("--json", options.json_file, "File for the figures; they are printed anyway");
+  app.add_option("--strip-cache", options.strip_cache, "Strip cache of the server, e.g. 256MiB");
+  app.add_option("--threads", options.threads, "Threads of the engine")->check(CLI::Range(1, 1024));
+  app.add_option("--json", options.json_file, "Write the figures to this file too");
   app.footer("Example:\n  strip_cache_bench --dtypes i8 --cases lanes --runs 1 --json out.json");
   if (const auto code = ParseCommandLine(app, "strip_cache_bench", argc, argv)) return *code;
 

@@ -1,4 +1,4 @@
-// Training steps of the board models on the CPU, in positions a second.
+// The rate of training steps of the board models on the CPU, in positions a second.
 #include <vector>
 
 #include "benchmark/benchmark.h"
@@ -43,7 +43,7 @@ void Predict(benchmark::State& state, const char* model) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
-// What the recorder adds to a step: a step of the loop enters five phases.
+// The time that the recorder adds to a step. A step of the training loop enters five phases.
 void RecordStep(benchmark::State& state) {
   StepRecorder recorder;
   recorder.Start(1);
