@@ -1,4 +1,4 @@
-"""Measures which share of its rate an honest client keeps while others flood its server.
+"""Measures the share of its rate that an honest client keeps while others flood its server.
 
     python3 bench/flood_bench.py --json floods.json
 
@@ -211,7 +211,7 @@ def measure_pairs(args, folder, data, security, kind, connections):
     case = {"kind": kind, "security": security.name, "connections": connections, "pairs": []}
     for i in range(args.repetitions):
         pair = {}
-        for at_server in (i % 2 == 0, i % 2 != 0):  # Neither is always the first.
+        for at_server in (i % 2 == 0, i % 2 != 0):  # The order alternates.
             pair["server" if at_server else "discarded"] = measure(
                 args, folder, data, security, kind, connections, at_server)
         pair["ratio"] = pair["server"]["rate"] / pair["discarded"]["rate"]
@@ -234,18 +234,20 @@ def print_row(case):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kinds", default=KINDS, help="those of http2_floods.py")
+    parser.add_argument("--kinds", default=KINDS, help="kinds of floods, see http2_floods.py")
     parser.add_argument("--securities", default=",".join(SECURITIES))
     parser.add_argument("--connections", default="1,50", help="numbers of flooding connections")
-    parser.add_argument("--seconds", type=float, default=3, help="of each run")
+    parser.add_argument("--seconds", type=float, default=3, help="length of each run")
     parser.add_argument("--max-bytes", type=parse_bytes, default=64 << 30,
-                        help="of a flood")
+                        help="bytes after which a flood ends")
     parser.add_argument("--repetitions", type=int, default=5, help="pairs of each case")
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--dtype", default="i8")
-    parser.add_argument("--copies", type=int, default=25, help="of the sample, 20,000 records each")
+    parser.add_argument("--copies", type=int, default=25,
+                        help="copies of the sample, 20,000 records each")
     parser.add_argument("--check", action="store_true",
-                        help="compare each stream with one without servers (slower: it is hashed)")
+                        help="compare each stream with one without servers (slower, because rows are "
+                             "hashed)")
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
     report = {"date": datetime.datetime.now().isoformat(timespec="seconds"),

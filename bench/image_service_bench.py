@@ -1,19 +1,19 @@
-"""What images of very different sizes do to a service.
+"""Measures what images of very different sizes do to a service.
 
     build/peers/bin/python3 bench/image_service_bench.py [--only large,sorted,memory] [--json F]
 
-large   Two servers, two clients: one reads images of 100x100 pixels at a steady pace, the other
-        reads as fast as it can, images of 100x100 too or 40,000 of them with three of 3024x3024.
-        Printed: the first one's 99th percentile of waits in both cases, and windows handed over,
-        also with the other one paced, so that both together take half of what the servers can do.
-sorted  Two servers, 100,000 images in shards that are sorted by image size from 32 to 480 pixels,
-        read as fast as possible and paced at 70 % of that. Printed: the first server's share of the
-        rows and of the processor's time, and windows handed over.
-memory  One server, 1,000,000 images. Printed: its resident memory after each tenth, and its
-        budget.
+large   Two servers and two clients. A steady client reads images of 100x100 pixels at a fixed pace.
+        A busy client reads as fast as it can: images of 100x100, or 40,000 of them with three of
+        3024x3024. Prints the steady client's 99th percentile of waits in both cases, and the number
+        of windows handed over. Counts these windows also with a paced busy client, so that both
+        clients together take half of the servers' capacity.
+sorted  Two servers. 100,000 images in shards that are sorted by image size, from 32 to 480 pixels,
+        are read as fast as possible, and paced at 70 % of that rate. Prints the first server's share
+        of the rows and of the CPU time, and the number of windows handed over.
+memory  One server, 1,000,000 images. Prints its resident memory after each tenth.
 
-Pictures are drawn by Pillow. All on one machine, so clients and servers share the cores. Repeats
-the first case --repetitions times, in turns.
+Pillow draws the pictures. All processes run on one machine, so clients and servers share the cores.
+The first case is repeated --repetitions times, by turns.
 """
 
 import argparse
@@ -45,7 +45,8 @@ def jpeg(side, seed):
 
 
 def pack(folder, name, sides):
-    """Shards of images in the order of `sides`, to be indexed; equal sides share 50 pictures."""
+    """Writes shards of images in the order of `sides`; returns their folder, not yet indexed. Images
+    of equal sides are copies of 50 pictures."""
     source = folder / f"{name}-images" / "all"
     source.mkdir(parents=True)
     pictures = {}
@@ -62,7 +63,7 @@ def pack(folder, name, sides):
 
 
 def index(folder, name):
-    """Writes the manifest; returns the dataset as the servers of `folder` have it."""
+    """Writes the manifest; returns the name that the servers of `folder` have for the dataset."""
     subprocess.run([BIN / "penstock", "index", folder / name], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return pathlib.Path(f"server:{name}")
@@ -83,15 +84,16 @@ def resident_mib(server):
 
 
 def stream(folder, name, data, fleet, *args):
-    """A stream with a folder of its own, so that several may run."""
+    """A stream with a folder of its own, so that several can run at once."""
     own = folder / name
     own.mkdir(exist_ok=True)
     return Stream(own, data, fleet.addresses, "--spec", SPEC, "--global-batch-size", 64, *args)
 
 
 def waits_beside(folder, steady, busy, seconds, busy_pace=None):
-    """The 99th percentile of waits of a client of `steady`, paced at a quarter of what the servers
-    can do, beside one of `busy`, which has that share of it (None: as fast as it can)."""
+    """The 99th percentile of waits of a client that reads `steady`, and the windows handed over. The
+    client is paced at a quarter of the servers' capacity. A second client reads `busy` at the share
+    `busy_pace` of the capacity, or as fast as it can if that is None."""
     with Fleet(folder, folder, 2) as fleet:
         probe = stream(folder, "probe", steady, fleet, "--epochs", 1).finish()
         most = probe["rows"] / (probe["seconds"] - probe["first_batch_seconds"])
@@ -128,7 +130,7 @@ def large(folder, args):
 
 
 def read_once(folder, data, *args):
-    """One epoch from two servers, and what it took of each."""
+    """Reads one epoch from two servers; returns the rows and the CPU time of each."""
     with Fleet(folder, data, 2) as fleet:
         before = [cpu_seconds(server) for server in fleet.servers]
         result = stream(folder, "stream", data, fleet, "--epochs", 1, *args).finish()
@@ -169,8 +171,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default=",".join(CASES))
     parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=5, help="of each paced run")
-    parser.add_argument("--images", type=int, default=1_000_000, help="of the case memory")
+    parser.add_argument("--seconds", type=float, default=5, help="length of each paced run")
+    parser.add_argument("--images", type=int, default=1_000_000, help="images of the case memory")
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
     report = {}

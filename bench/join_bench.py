@@ -1,10 +1,10 @@
-"""How soon a server that joins a running stream has work.
+"""Measures how soon a server that joins a running stream has work.
 
     python3 bench/join_bench.py --json joins.json
 
-One server serves a paced consumer; a second one starts, and the time counts from when it serves
-until it has decoded its first row. The client knows it from a list (where nobody answered at its
-address until then) or finds it in a folder of address files.
+One server serves a paced consumer. A second server starts. The time counts from the moment that it
+serves until it has decoded its first row. The client knows the second server from a list, where
+nothing answered at its address before, or finds it in a folder of address files.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from stall_bench import Stream  # noqa: E402
 
 
 class Newcomer(Server):
-    """A server that tells by its metrics what it has decoded."""
+    """A server whose metrics tell how many rows it has decoded."""
 
     def rows_decoded(self):
         address = re.search(r"metrics address=\"?([0-9.:]+)", self.log())
@@ -39,7 +39,7 @@ class Newcomer(Server):
 
 
 def servers_of(kind, folder, first, second):
-    """What --servers says of both before the second one exists."""
+    """The value of --servers, which covers both servers before the second one exists."""
     return f"file:{folder}" if kind == "folder" else f"{first},{second}"
 
 
@@ -73,11 +73,13 @@ def measure(args, folder, data, kind):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rate", type=int, default=200_000, help="rows the consumer takes a second")
-    parser.add_argument("--before", type=float, default=2, help="seconds of reading until it starts")
+    parser.add_argument("--before", type=float, default=2,
+                        help="seconds of reading before the second server starts")
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--dtype", default="i8")
-    parser.add_argument("--copies", type=int, default=25, help="of the sample, 20,000 records each")
+    parser.add_argument("--copies", type=int, default=25,
+                        help="copies of the sample, 20,000 records each")
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
     seconds = {}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/figures/mixing_*.svg from what `mixing_bench --json FILE` wrote.
+"""Draws docs/figures/mixing_*.svg from the output of `mixing_bench --json FILE`.
 
   python3 bench/plot_mixing.py FILE [--out docs/figures]
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the tables of docs/guides/scale.md from what fleet_sim wrote, and draws docs/figures/scale.svg.
+"""Prints the tables of docs/guides/scale.md from the output of fleet_sim, and draws docs/figures/scale.svg.
 
   build/release/bin/fleet_sim --full --json scale.json
   python3 bench/plot_scale.py scale.json [MORE.json ...] [--out docs/figures]
@@ -24,7 +24,7 @@ def select(rows, group, name):
 
 
 def panel(index, title, x_key, y_label, series, log_y):
-    """One chart; `series` is [(label, rows, value of a row)]; x is logarithmic."""
+    """One chart with a logarithmic x axis. `series` is [(label, rows, function of a row)]."""
     x0 = LEFT + index * (PLOT_W + 70)
     xs = sorted({r[x_key] for _, rows, _ in series for r in rows})
     ys = [value(r) for _, rows, value in series for r in rows]
@@ -82,7 +82,7 @@ def percent(share):
 
 
 def pairs(rows, group):
-    """[(greedy, at 60 %)] of the same servers and ranks."""
+    """[(greedy, at 60 %)] for the same numbers of servers and ranks."""
     return list(zip(select(rows, group, "greedy"), select(rows, group, "60 %")))
 
 
@@ -167,7 +167,7 @@ def main():
     missing = {"servers", "ranks"} - {row["group"] for row in rows}
     if missing:
         sys.exit(f"scale.svg is not drawn: no results of {' and '.join(sorted(missing))}; "
-                 "give the files of several `fleet_sim --only` runs, or of one without it")
+                 "pass the files of several `fleet_sim --only` runs, or of one run without --only")
     os.makedirs(options.out, exist_ok=True)
     draw(rows, os.path.join(options.out, "scale.svg"))
 

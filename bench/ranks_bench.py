@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Positions per second of penstock-train on several ranks of this machine: what a reduction costs.
+"""Positions per second of penstock-train on several ranks of this machine, by reduction.
 
-Runs take turns, so that a change of the machine meets all; medians with their spread. Beside them
-one process with as many threads, which reduces nothing over a network.
+The cases take turns, so that a change of the machine's load affects all of them. Prints medians with
+their spread. One process with as many threads, which reduces nothing over a network, is the
+comparison.
 
     bench/ranks_bench.py --bin build/release/bin --ranks 2 --model tiny --repetitions 5
 """
@@ -39,7 +40,7 @@ def main():
     parser.add_argument("--repetitions", type=int, default=5)
     options = parser.parse_args()
     cases = {f"1 process, {options.ranks} threads": (1, ["--threads", options.ranks])}
-    # What `deterministic` costs is beside the `fast` that has one shard a rank.
+    # To see the cost of `deterministic`, compare it with `fast` and one shard a rank.
     for name, extra in (("deterministic", []), ("fast", ["--virtual-shards", "1"]), ("fast", []),
                         ("fast", ["--bucket-size", "0"]), ("fast", ["--compression", "bf16"])):
         label = " ".join([f"{options.ranks} ranks, {name}", *extra])

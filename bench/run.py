@@ -2,7 +2,7 @@
 
     python3 bench/run.py --bin build/release/bin --json out.json > tables.md
 
-Every figure is the median of --repetitions runs, with the smallest and the largest beside it; run
+Every figure is the median of --repetitions runs, with the smallest and the largest beside it. Run
 it on an otherwise idle machine.
 """
 
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-# Program and filter.
+# Each program and its filter.
 UNITS = [
     ("decode_bench", "^(Write|Copy)/|^Unpack/(scalar|avx2|avx512)/i8"
                      "|^Decode/avx512/(i8|packed)/permuted|^Score/avx512"),
@@ -87,7 +87,7 @@ def flatten(value, prefix=""):
 
 DTYPES = ("i8", "packed", "bf16", "f32")
 
-# Label, path in the JSON, unit, divisor, path of what stands beside it and its words.
+# Label, path in the JSON, unit and divisor; optionally the path and the words of a second figure.
 CEILINGS = [
     ("memory write", "ceilings.memory_write", "GB/s", 1e9),
     ("memory copy", "ceilings.memory_copy", "GB/s", 1e9),

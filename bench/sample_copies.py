@@ -1,4 +1,4 @@
-"""The sample's shards, many times, as data that is larger than it."""
+"""Copies of the sample's shards, for data that is larger than the sample."""
 
 import pathlib
 import subprocess
@@ -10,9 +10,9 @@ from servers import BIN, REPOSITORY  # noqa: E402
 
 
 def make_copies(data, copies, content=pathlib.Path.read_bytes):
-    """The paths of the shards in the new folder `data`, with a manifest.pb beside them.
+    """Makes the folder `data` with shards and a manifest.pb; returns the paths of the shards.
 
-    `content` makes a copy's bytes of the sample's shard.
+    `content` maps the path of a sample's shard to the bytes of its copies.
     """
     data.mkdir()
     shards = []

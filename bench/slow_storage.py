@@ -1,14 +1,14 @@
-"""A server whose files take milliseconds to answer, as on a network.
+"""Measures a server whose storage takes milliseconds to answer, as over a network.
 
     sudo apt-get install python3-pyfuse3 zstd
     sudo /usr/bin/python3 bench/slow_storage.py --latency-ms 5 --json slow.json
 
-Mounts the data once more through a file system in user space that answers each read only after
---latency-ms, however many are under way, and keeps nothing in the page cache. Reads it cold with
-each of --read-threads (the memory budget is a third of the data, so every epoch reads all of it),
-then the files themselves from the page cache. Beside them the ceiling: how fast the same mount
-answers plain preads of the same size with as many threads, run before each. The server gets 2
-threads, the file system the same cores.
+A second mount serves the data through a file system in user space. It answers each read after
+--latency-ms, however many reads are outstanding, and keeps nothing in the page cache. The server
+reads from it with each number of --read-threads. The memory budget is a third of the data, so every
+epoch reads all of it. At last the server reads the files themselves from the page cache. The ceiling
+of each case is measured just before it: plain preads of the same size on the same mount by as many
+threads. The server has 2 threads and shares the cores with the file system.
 """
 
 import argparse
@@ -32,7 +32,7 @@ CHUNK = 256 << 10
 
 
 def serve_slowly(folder, mount, latency_s):
-    """Runs until it is unmounted; for a process of its own."""
+    """Serves `folder` at `mount` until it is unmounted. Needs a process of its own."""
     import errno
 
     import pyfuse3
@@ -90,12 +90,12 @@ def mounted(folder, mount, latency_ms):
 
 
 def unpacked(shard):
-    """Plain, so that chunks are 256 KiB to read."""
+    """The uncompressed shard, so that each chunk is a read of 256 KiB."""
     return subprocess.run(["zstd", "-dc", shard], check=True, stdout=subprocess.PIPE).stdout
 
 
 def plain_reads(folder, shards, threads, seconds):
-    """Bytes per second of preads at chunk boundaries, as many at a time."""
+    """Bytes per second of preads at chunk boundaries, by `threads` threads."""
     files = [os.open(folder / shard, os.O_RDONLY) for shard in shards]
     places = [(fd, at) for fd in files for at in range(0, os.fstat(fd).st_size, CHUNK)]
     end = time.monotonic() + seconds
@@ -136,7 +136,8 @@ def main():
     parser.add_argument("--read-threads", default="0,4,16,64")
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--copies", type=int, default=80, help="of the sample, 20,000 records each")
+    parser.add_argument("--copies", type=int, default=80,
+                        help="copies of the sample, 20,000 records each")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--serve", nargs=2, metavar=("FOLDER", "MOUNT"), help=argparse.SUPPRESS)
     args = parser.parse_args()

@@ -1,14 +1,14 @@
-"""What a paced consumer feels of a server that dies or slows down.
+"""Measures how long a paced consumer waits when a server dies or slows down.
 
     python3 bench/stall_bench.py --json stalls.json
 
-For each number of servers it measures the capacity, then reads at a share of it: undisturbed, with
-one server killed half-way, and with one server slowed tenfold (stopped for 9 of every 10 time
-slices) from a quarter of the run on. Of each run: the waits for a batch in milliseconds, where the
-first batch is left out. A wait is what a consumer loses beyond its own work, so the longest wait
-after the kill is how long the kill stalled it. Repetitions alternate between the cases, for the
-machine's speed changes with its load, and capacity is measured before each. The data stays in the
-page cache.
+For each number of servers, it measures the capacity and then reads at a share of it. There are three
+cases: undisturbed; one server killed half-way; one server slowed tenfold (stopped for 9 of every 10
+time slices) after a quarter of the run. It prints the waits for a batch in milliseconds, without the
+first batch. A wait is the time that a consumer loses beyond its own work, so the longest wait after
+the kill is how long the kill stalled it. Repetitions alternate between the cases, because the
+machine's speed changes with its load, and the capacity is measured before each run. The data stays
+in the page cache.
 """
 
 import argparse
@@ -52,7 +52,7 @@ class Fleet:
 
 
 class Stream:
-    """penstock stream, running."""
+    """A running `penstock stream`."""
 
     def __init__(self, folder, data, servers, *args):
         self.waits_file = folder / "waits"
@@ -150,15 +150,18 @@ def print_row(count, case, found):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--servers", default="2,4", help="numbers of servers")
-    parser.add_argument("--seconds", type=float, default=5, help="of each paced run")
+    parser.add_argument("--seconds", type=float, default=5, help="length of each paced run")
     parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--share", type=float, default=0.6, help="of the capacity")
+    parser.add_argument("--share", type=float, default=0.6,
+                        help="rate of the consumer as a share of the capacity")
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--dtype", default="i8")
-    parser.add_argument("--copies", type=int, default=25, help="of the sample, 20,000 records each")
+    parser.add_argument("--copies", type=int, default=25,
+                        help="copies of the sample, 20,000 records each")
     parser.add_argument("--probe-steps", type=int, default=2000)
     parser.add_argument("--check", action="store_true",
-                        help="compare each stream with one without servers (slower: it is hashed)")
+                        help="compare each stream with one without servers (slower, because rows are "
+                             "hashed)")
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
     report = {"date": datetime.datetime.now().isoformat(timespec="seconds"),

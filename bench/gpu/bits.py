@@ -1,8 +1,8 @@
-"""Whether the GPU trains right: the part `bits` of bench/gpu/run.
+"""Checks that the GPU trains correctly: the part `bits` of bench/gpu/run.
 
-Losses of each step beside those of the CPU on the same records, and weights that must not depend on
-graphs, on the run, on a stop between, on how many steps are launched at once, or on how many ranks
-share the work. A difference is a failure.
+It compares the loss of each step with the CPU's on the same records. It also compares weights, which
+must not depend on graphs, on the run, on a stop and resume, on the number of steps launched at once,
+or on the number of ranks. A difference is a failure.
 """
 import dataclasses
 import hashlib
@@ -12,15 +12,15 @@ import tempfile
 
 from training import LeftOut, train
 
-# Batch and steps; the CPU has to keep up.
+# Batch and steps. They are small, because the CPU trains the same.
 MODELS = {"tiny": (512, 12), "default": (64, 6), "large": (16, 4)}
-# The same weights as a run with none of these options.
+# Options that must give the same weights as a run with none of them.
 SAME_BITS = {"again": (), "no_graph": ("--no-graph",), "steps_per_launch": ("--steps-per-launch", 3)}
 RANKS = {f"ranks_{ranks}": ranks for ranks in (2, 4, 8)}
-# A loss that jumps about would make much of a rounding.
+# A smooth loss: one that jumps would amplify rounding.
 GENTLY = ("--seed", 5, "--clip-norm", 1, "--lr", 1e-4, "--warmup-steps", 10)
-# Of a step's loss: rounding in bf16, and what AdamW makes of it. In fp32 only the order of additions
-# differs: two libraries for the CPU's products are 5e-8 apart.
+# Relative difference of a step's loss. In bf16 it comes from rounding, amplified by AdamW. In fp32
+# only the order of additions differs: two libraries for the CPU's products are 5e-8 apart.
 MOST_DIFFERENCE = {"fp32": 1e-4, "bf16": 0.03}
 
 
@@ -40,7 +40,7 @@ class Runs:
         self.batch, self.steps = MODELS[model]
 
     def losses(self, setting, *options, steps=None, ranks=1):
-        """Of each step. Raises LeftOut, or RuntimeError: it failed."""
+        """The loss of each step. Raises LeftOut, or RuntimeError if the training failed."""
         found = train(setting, self.model, self.batch, steps or self.steps, *GENTLY, *options,
                       seconds_left=self.seconds_left, ranks=ranks)
         if "left_out" in found:
@@ -50,7 +50,7 @@ class Runs:
         return [step["loss"] for step in found["step_events"]]
 
     def weights(self, *options, stop_at=None, ranks=1):
-        """(losses of the last run, (step, hash)) of a training; `stop_at`: in two runs."""
+        """(losses of the last run, (step, hash)) of a training; in two runs if `stop_at` is set."""
         with tempfile.TemporaryDirectory(prefix="penstock-bits-") as folder:
             args = ("--checkpoint-dir", folder, *options)
             if stop_at:
@@ -60,12 +60,12 @@ class Runs:
 
 
 def difference(ours, theirs):
-    """The largest of a step, relative."""
+    """The largest relative difference of a step's loss."""
     return max(abs(a - b) / abs(b) for a, b in zip(ours, theirs, strict=True))
 
 
 def outcome(compare):
-    """What `compare` found, with "passed"; or why it was left out, which is no success."""
+    """The result of `compare`, with "passed"; or why it was left out, which does not count as passed."""
     try:
         return compare()
     except LeftOut as why:
@@ -75,7 +75,7 @@ def outcome(compare):
 
 
 def beside_cpu(runs, cpu, setting):
-    """Losses of `setting` beside the CPU's in fp32."""
+    """Compares the losses of `setting` with the CPU's in fp32."""
     found = difference(runs.losses(setting), cpu)
     most = MOST_DIFFERENCE[setting.precision]
     return {"passed": found <= most, "largest_relative_difference": found, "at_most": most}
@@ -88,7 +88,7 @@ def same_bits(runs, plain, *options, **how):
 
 
 def compare_model(setting, model, seconds_left, variants):
-    """{what: {"passed": ...}} of one model."""
+    """{comparison: {"passed": ...}} of one model."""
     runs = Runs(setting, model, seconds_left)
     fp32 = dataclasses.replace(setting, precision="fp32")
     cpu = dataclasses.replace(fp32, device="cpu")
@@ -108,7 +108,7 @@ def compare_model(setting, model, seconds_left, variants):
 
 
 def compare_all(setting, seconds_left, variants=None):
-    """{model: what was compared}, and whether all passed; models that time is short for are named."""
+    """{model: its comparisons}, and whether all passed. Models without enough time are "left_out"."""
     results, passed = {}, True
     for model in MODELS:
         if seconds_left() < 20:

@@ -1,8 +1,7 @@
-"""What feeding the GPU takes: the part `fed` of bench/gpu/run.
+"""Measures what feeding the GPU takes: the part `fed` of bench/gpu/run.
 
-A penstock-server on this machine serves packed records over gRPC and through shared memory. How long
-the training waits for them, and what the server computes for it, says how many cores of servers one
-GPU needs.
+A penstock-server on this machine serves packed records over gRPC and through shared memory. The time
+that the training waits, and the CPU time of the server, tell how many server cores one GPU needs.
 """
 import contextlib
 import os
@@ -27,7 +26,7 @@ def cpu_seconds(pid):
 
 @contextlib.contextmanager
 def server(setting, folder):
-    """(process, address) of a server that serves the data through both."""
+    """(process, address) of a server that serves the data both ways."""
     address = pathlib.Path(folder) / "address"
     with open(pathlib.Path(folder) / "log", "w") as log:
         process = subprocess.Popen(
@@ -48,7 +47,7 @@ def server(setting, folder):
 
 
 def figures(found, model, server_seconds):
-    """Of a training whose server computed for so long."""
+    """The figures of a training whose server took so much CPU time."""
     batch = MODELS[model][3]
     steps = [step["times_s"] for step in found["step_events"]][WARM_UP:]
     rate = batch / statistics.median(sum(step.values()) for step in steps)
@@ -61,7 +60,7 @@ def figures(found, model, server_seconds):
 
 
 def measure(setting, model, way, seconds_left):
-    """One training that a fresh server feeds."""
+    """The figures of one training that a new server feeds, or why there are none."""
     if seconds_left() < 10:
         return {"left_out": "out of time"}
     *_, batch, steps = MODELS[model]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Says of every file of docs/figures/gpu whether its figures are of the kernels as they are now."""
+"""Tells for every file of docs/figures/gpu whether its figures belong to the current kernels."""
 import sys
 
 import kernels_hash

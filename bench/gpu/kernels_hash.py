@@ -1,4 +1,4 @@
-"""A hash of what kernels/ compiles to: figures of another hash are stale."""
+"""A hash of the sources of kernels/. Figures with another hash are stale."""
 import hashlib
 import json
 import pathlib
@@ -9,8 +9,8 @@ FLAGS = ["kernels/CMakeLists.txt", "cmake/PenstockCuda.cmake"]
 
 
 def kernels_hash(root=ROOT):
-    """SHA-256 over paths and contents below kernels/, in order of the paths, tests excepted, and of
-    what says how nvcc is called."""
+    """SHA-256 over paths and contents of the sources below kernels/ without tests, in order of the
+    paths, and of the files that set the flags of nvcc."""
     digest = hashlib.sha256()
     root = pathlib.Path(root)
     sources = [path for path in sorted((root / "kernels").rglob("*"))
@@ -23,7 +23,7 @@ def kernels_hash(root=ROOT):
 
 
 def states(root=ROOT):
-    """(file, "current" or "stale") of each file of figures, in order."""
+    """(file, "current" or "stale") for each file of figures, in order."""
     now = kernels_hash(root)
     files = sorted((pathlib.Path(root) / "docs" / "figures" / "gpu").glob("*.json"))
     return [(file.name, "current" if json.loads(file.read_text())["kernels_hash"] == now

@@ -1,7 +1,7 @@
-"""Rates of penstock-train on the GPU, by model: the part `model` of bench/gpu/run.
+"""Measures the rates of penstock-train on the GPU, by model: the part `model` of bench/gpu/run.
 
-That machine may have no gRPC to build penstock-train with; the portable programs (docs/guides/portable.md)
-run there. They read copies of the sample, in their own process.
+A machine with a GPU may have no gRPC to build penstock-train with, so the portable programs
+(docs/guides/portable.md) run there. They read copies of the sample in their own process (`local:`).
 """
 import json
 import pathlib
@@ -16,18 +16,19 @@ MODELS = {"tiny": (4, 64, 128, 16384, 60), "default": (8, 256, 512, 16384, 30),
           "large": (12, 512, 2048, 4096, 30)}
 WARM_UP = 5  # Steps in which libraries load, plans are chosen and the graph is captured.
 TRACED = 5  # Steps.
-# The second is what the first costs beside: it is held to nothing, so it computes the batch in as
-# few pieces as memory has room for.
+# Virtual shards to try. The cost of `deterministic` is relative to `fast`. Nothing fixes the number
+# of shards of `fast`, so it has as few as memory allows.
 REDUCTIONS = {"deterministic": (8,), "fast": (1, 2, 4)}
 
 
 def records():
-    """Of all steps of one training, at most."""
+    """The largest number of records that one training reads."""
     return max(batch * steps for *_, batch, steps in MODELS.values())
 
 
 def flops_per_position(layers, dim, hidden):
-    """Of products of a forward and backward pass over 64 tokens; the backward has twice the forward's."""
+    """FLOPs of the matrix products of a forward and a backward pass over 64 tokens. The backward pass
+    has twice those of the forward pass."""
     tokens, features = 64, 34
     block = 2 * tokens * dim * (4 * dim + 2 * hidden) + 4 * tokens * tokens * dim
     head = 2 * dim * (dim + 1)
@@ -35,7 +36,7 @@ def flops_per_position(layers, dim, hidden):
 
 
 def measure(setting, model, reduction, shards, seconds_left):
-    """One training's figures, or why there are none."""
+    """The figures of one training, or why there are none."""
     layers, dim, hidden, batch, steps = MODELS[model]
     found = train(setting, model, batch, steps, "--reduction", reduction, "--virtual-shards", shards,
                   seconds_left=seconds_left)
@@ -52,7 +53,7 @@ def measure(setting, model, reduction, shards, seconds_left):
 
 
 def measure_reduction(setting, model, reduction, seconds_left):
-    """With the first number of shards that memory has room for."""
+    """The figures with the first number of shards that memory allows."""
     for shards in REDUCTIONS[reduction]:
         if seconds_left() < 10:
             return {"left_out": "out of time"}
@@ -63,7 +64,7 @@ def measure_reduction(setting, model, reduction, seconds_left):
 
 
 def shares(device):
-    """Of the time of a summary's "device": what it was busy and idle; None is not known."""
+    """The shares of time in which a summary's "device" was busy and idle. None means unknown."""
     times = device["sum"]
     idle = {what: times.get(f"idle_{what}_us") for what in ("before", "between_launches", "inside")}
     whole = times["busy_us"] + sum(value or 0 for value in idle.values())
@@ -74,7 +75,7 @@ def shares(device):
 
 
 def trace(setting, model, seconds_left):
-    """Idle time between step graphs and inside them, in a run of its own: tracing costs time."""
+    """Idle time between step graphs and inside them. The run is separate, because tracing costs time."""
     if seconds_left() < 10:
         return {"left_out": "out of time"}
     first, last = WARM_UP + 1, WARM_UP + 1 + TRACED
@@ -89,7 +90,7 @@ def trace(setting, model, seconds_left):
 
 
 def products(setting, model, seconds_left):
-    """What cuBLASLt reaches with the model's products alone, of one shard of the deterministic step."""
+    """The rate of cuBLASLt with the model's products alone, for one shard of the deterministic step."""
     batch, (shards, *_) = MODELS[model][3], REDUCTIONS["deterministic"]
     seconds = seconds_left()
     with tempfile.TemporaryDirectory(prefix="penstock-products-") as folder:
@@ -108,8 +109,8 @@ def products(setting, model, seconds_left):
 
 
 def measure_model(setting, model, seconds_left):
-    """{reduction: figures, "traced": shares, "products": their rates, "deterministic_cost": part of
-    the rate, "of_the_product_rate": TFLOP/s of the step over those of its products alone}."""
+    """{reduction: figures, "traced": shares, "products": their rates, "deterministic_cost": how much
+    faster `fast` is, "of_the_product_rate": TFLOP/s of the step over those of its products alone}."""
     found = {reduction: measure_reduction(setting, model, reduction, seconds_left)
              for reduction in REDUCTIONS}
     found["traced"] = trace(setting, model, seconds_left)

@@ -3,15 +3,15 @@ import json
 import pathlib
 import re
 
-# What is in it when everything was measured.
+# The parts of a complete file.
 WHOLE = ("checks", "benchmarks", "bits", "model", "fed", "peers")
 
 
 class Report:
-    """The file of figures; holds what an earlier run of the same commit measured."""
+    """The file of figures. It keeps what an earlier run of the same commit measured."""
 
     def __init__(self, path, folder, facts):
-        """At `path`, else in `folder`, called after the device."""
+        """The file is `path`, or, if that is empty, a file in `folder` named after the device."""
         name = re.sub(r"[^a-z0-9]+", "-", facts["device"].lower()).strip("-") or "gpu"
         self.path = pathlib.Path(path or pathlib.Path(folder) / f"{name}.json")
         self.found = {**self._earlier(facts), **{key: fact for key, fact in facts.items() if fact}}
@@ -22,17 +22,17 @@ class Report:
         except (OSError, ValueError):
             return {}
         if facts["commit"].endswith("-dirty"):
-            return {}  # Two trees with changes have the same name.
-        # A fact that nobody could tell is not in the file.
+            return {}  # Two different trees with changes have the same name.
+        # A fact that is empty is not in the file.
         same = all(earlier.get(key, "") == facts[key] for key in ("commit", "kernels_hash"))
         return earlier if same else {}
 
     def forget(self, part):
-        """What an earlier run said of it is no longer so."""
+        """Removes what an earlier run wrote for the part."""
         self.found.pop(part, None)
 
     def add(self, **parts):
-        """Writes them, so that they are there whatever ends the next part."""
+        """Adds the parts and writes the file, so that they are kept if a later part fails."""
         self.found |= parts
         measured = {key: self.found[key] for key in ("date", "command") if key in self.found}
         self.found["runs"] = self.found.get("runs", {}) | {part: measured for part in parts}
@@ -43,7 +43,7 @@ class Report:
 
 
 def times_the_peer(report):
-    """Our deterministic rate over the twin's best, by model, where both were measured."""
+    """Our deterministic rate over the twin's best, for each model for which both were measured."""
     ratios = {}
     for name, runs in report.get("model", {}).items():
         peer = (report.get("peers", {}).get("best") or {}).get(name)
@@ -55,8 +55,8 @@ def times_the_peer(report):
 
 
 def incomplete(found):
-    """What is not in the report, or says that it was "left_out", "failed" or is "incomplete"; and the
-    kernels' shapes that do not fit a block of this GPU."""
+    """The parts that the report lacks, those that were "left_out" or "failed" or are "incomplete", and
+    the kernels' shapes that do not fit a block of this GPU."""
     parts = {name: part for name, part in found.items() if name != "left_out"}
     shapes = [shape["name"] for part in found.get("left_out", {}).values() for shape in part]
     return [part for part in WHOLE if part not in found] + sorted([*gaps(parts), *shapes])
@@ -68,12 +68,12 @@ def gaps(found):
 
 
 def failures(found):
-    """What says that it "failed"."""
+    """The paths of the parts that "failed"."""
     return list(paths_where(lambda part: "failed" in part, found))
 
 
 def paths_where(condition, found, path=""):
-    """Of the dictionaries in `found`, as "model.large.fast"."""
+    """The paths, such as "model.large.fast", of the dictionaries in `found` that meet `condition`."""
     if condition(found):
         yield path
     for name, value in found.items():

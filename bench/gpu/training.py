@@ -1,4 +1,4 @@
-"""penstock-train, as bench/gpu runs it, and its data."""
+"""Runs penstock-train for bench/gpu, and makes its data."""
 import dataclasses
 import json
 import os
@@ -9,19 +9,19 @@ import tempfile
 
 PRECISION = "bf16"
 SAMPLE_RECORDS = 20_000
-# Of a training that a smaller GPU has no room for: no failure.
+# Part of the message if the GPU has too little memory. This is no failure.
 NO_MEMORY = "training takes"
-# Seconds that a training may take; one that takes longer hangs.
+# Seconds that a training may take. A training that takes longer hangs.
 LIMIT = 90
 
 
 class LeftOut(Exception):
-    """Why something was not measured, though nothing failed."""
+    """Says why something was not measured although nothing failed."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """Programs, manifest, and where to train."""
+    """The programs, the manifest, the device and the precision."""
     programs: pathlib.Path
     manifest: pathlib.Path
     device: str = "cuda"
@@ -33,7 +33,7 @@ class Setting:
 
 
 def index(programs, sample, folder, records):
-    """The manifest of enough copies of `sample` in `folder` for so many records in one epoch."""
+    """Copies `sample` into `folder` until an epoch has `records` records; returns the manifest."""
     folder = pathlib.Path(folder)
     shards = sorted(pathlib.Path(sample).glob("*.tfrecord"))
     for copy in range(-(-records // SAMPLE_RECORDS)):
@@ -45,7 +45,7 @@ def index(programs, sample, folder, records):
 
 
 def launched(setting, ranks):
-    """How so many ranks are started, and what they are told: they share one GPU."""
+    """The command that starts so many ranks, and their options. All share one GPU."""
     if ranks == 1:
         return [], []
     launch = [setting.programs / "penstock", "launch", "-np", ranks]
@@ -61,14 +61,14 @@ def missing(found):
 
 
 def no_end(limit, seconds_left):
-    """Of what did not end: it "failed" if it had its whole limit, else time was short."""
+    """The result of a run that did not end: "failed" if it had its whole limit, else "left_out"."""
     if seconds_left >= limit:
         return {"failed": f"no end within {limit:.0f} s"}
     return {"left_out": "out of time"}
 
 
 def train(setting, model, batch, steps, *options, seconds_left, servers="local:", ranks=1):
-    """A training's summary, its "step_events" and what it printed; or why it was "left_out" or
+    """A training's summary, its "step_events" and its "stderr"; or why it was "left_out" or
     "failed"."""
     seconds = seconds_left()
     launch, shared = launched(setting, ranks)

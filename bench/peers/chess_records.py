@@ -1,4 +1,4 @@
-"""Records of chess positions, read without Penstock, as the model's inputs."""
+"""Reads records of chess positions without Penstock, and makes the model's inputs of them."""
 
 import struct
 import subprocess
@@ -10,7 +10,7 @@ SIGNS = torch.tensor([1.0, -1.0, 1.0, -1.0])[:, None]
 
 
 def frames(path):
-    """The payloads of a TFRecord file; the sample's are zstd's."""
+    """The payloads of a TFRecord file. Those of the sample are compressed by zstd."""
     data, at = path.read_bytes(), 0
     if data[:4] == b"\x28\xb5\x2f\xfd":
         data = subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout
@@ -21,7 +21,7 @@ def frames(path):
 
 
 def fields(data):
-    """Protobuf's fields: (number, value)."""
+    """The fields of a protobuf message: (number, value)."""
     at = 0
 
     def varint():
@@ -46,7 +46,7 @@ def fields(data):
 
 
 def features(payload):
-    """The features of a tf.train.Example by name: the first value of each."""
+    """The first value of each feature of a tf.train.Example, by name."""
     values = {}
     for _, entry in fields(dict(fields(payload))[1]):
         entry = dict(fields(entry))
@@ -60,7 +60,7 @@ def features(payload):
 
 
 def parse(payload):
-    """(194 bytes, s) of a chess record."""
+    """(d, s) of a chess record; d has 194 bytes."""
     values = features(payload)
     return values["d"], values["s"]
 

@@ -1,11 +1,12 @@
-"""Batches of a random resized crop of 224 pixels and a flip, as other frameworks make them.
+"""Makes batches of random resized crops of 224 pixels, randomly flipped, by other frameworks.
 
     python3 image_feeds.py CONTENDER DATA --batch-size N --waits FILE [--service ADDRESS]
     python3 image_feeds.py service --address-file FILE
 
-Reads DATA/shards/*.tfrecord or DATA/pictures/*/*.jpg without end, and writes to --waits when each
-batch arrived, as `penstock stream` does. `service` is a dispatcher and a worker of tf.data's. Ends
-with 77 where a framework or what it needs is missing. image_loaders.py runs these programs.
+Reads DATA/shards/*.tfrecord or DATA/pictures/*/*.jpg without end. Writes the time of arrival of each
+batch to --waits, like `penstock stream`. `service` is a dispatcher and a worker of tf.data service.
+The exit code is 77 if a framework or one of its dependencies is missing. image_loaders.py runs these
+programs.
 """
 
 import argparse
@@ -28,8 +29,8 @@ def tensorflow():
 
 
 def tf_image(tf, record, integers, exact):
-    """A crop, of which no more is decoded than it needs. `exact`: by the exact DCT, and resized with
-    antialiasing; TensorFlow's defaults are a faster DCT and no antialiasing."""
+    """One crop; only the crop is decoded. `exact`: the exact DCT, and a resize with antialiasing.
+    TensorFlow's defaults are a faster DCT and no antialiasing."""
     encoded = tf.io.parse_single_example(record, {
         "image/encoded": tf.io.FixedLenFeature([], tf.string),
         "image/class/label": tf.io.FixedLenFeature([], tf.int64)})["image/encoded"]
@@ -125,7 +126,7 @@ def dali_feed(args):
 
 
 def spdl_crop():
-    """FFmpeg's filters, which name one crop; torchvision draws it."""
+    """A chain of FFmpeg's filters with one random crop, which torchvision draws."""
     import torch
     from torchvision.transforms import RandomResizedCrop
     top, left, height, width = RandomResizedCrop.get_params(torch.empty(3, 480, 640), AREA, RATIO)
@@ -145,7 +146,7 @@ def spdl_feed(args):
 
     try:
         one_thread = io.decode_config(decoder_options={"threads": "1"})
-    except RuntimeError as error:  # It loads FFmpeg's libraries at its first use.
+    except RuntimeError as error:  # SPDL loads FFmpeg's libraries at its first use.
         raise ImportError("SPDL needs FFmpeg's libraries") from error
 
     def decode(path):

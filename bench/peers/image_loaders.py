@@ -1,20 +1,21 @@
-"""JPEG files to batches of random resized crops of 224 pixels, flipped by chance: how fast Penstock
-and other frameworks feed them, on all cores of this machine.
+"""Measures how fast Penstock and other frameworks make batches of random resized crops of 224 pixels,
+randomly flipped, from JPEG files, on all cores of this machine.
 
     build/peers/bin/pip install -r bench/peers/requirements-images.txt    # optional: DALI and SPDL
     build/peers/bin/python3 bench/peers/image_loaders.py [--sampling 444] [--progressive] [--json FILE]
 
-Draws pictures of 640x480 pixels, about 45 KB each at quality 90, and packs them into shards, which
-get more names by hard links. Each contender is a program of its own that reads them without end. The
-programs take turns, --pairs times: start, warm up, then count batches and CPU time for --seconds.
+It draws pictures of 640x480 pixels, about 45 KB each at quality 90, and packs them into shards. Hard
+links give each shard more names. Each contender is a program of its own that reads them without end.
+The programs take turns, --pairs times. In a turn, a program starts, warms up, and then its batches
+and CPU time are counted for --seconds.
 
-Prints a table of medians: images a second with the smallest and the largest, ratios to `ceiling`,
-`local:` and tf.data within a round, and CPU milliseconds an image of all processes, servers
-included. CPU time repeats best on a machine that others use. `ceiling` decodes the part that a crop
-needs, resizes it and copies it to a batch: image_bench on the same files. Last come the share of
-`ceiling` that `local:` reaches, of which 90 % is the target, and what favours whom.
+The table has medians: images a second with the smallest and the largest; ratios to `ceiling`,
+`local:` and tf.data within a round; CPU milliseconds an image of all processes, servers included. On
+a shared machine, CPU time varies least. `ceiling` decodes the part that a crop needs, resizes it and
+copies it to a batch (image_bench on the same files). After the table come the share of `ceiling`
+that `local:` reaches (target: 90 %) and the differences that favour a contender.
 
-Every contender decodes an image anew each time. build/peers is made by `./check --peers`. SPDL also
+Every contender decodes each image again each time. `./check --peers` makes build/peers. SPDL also
 needs FFmpeg's libraries. The row of a program that is not installed says so.
 """
 
@@ -31,20 +32,20 @@ import jpeg_shards
 from image_feeds import CORES, FEEDS
 from program_turns import HERE, Program
 
-BASES = "ceiling", "local:", "tf.data-float32"  # Of the ratios.
+BASES = "ceiling", "local:", "tf.data-float32"  # The denominators of the ratios.
 DIFFERENCES = """\
 Differences between the contenders:
-- tf.data decodes by a fast inexact DCT and resizes without antialiasing, and its crops cover 36 % of a
-  picture on average where those of Penstock and torchvision cover 43 %: that favours it. Its floats
-  have four times the bytes. tf.data-exact has the exact DCT, antialiasing and uint8.
-- tf.data and its service read the shards in order, and rows may come in any order; the service sends
-  batches uncompressed. Both favour it.
+- tf.data uses a fast inexact DCT and resizes without antialiasing. Its crops cover 36 % of a picture on
+  average; those of Penstock and torchvision cover 43 %. All this favours tf.data. Its floats have four
+  times the bytes. tf.data-exact has the exact DCT, antialiasing and uint8.
+- tf.data and its service read the shards in order, and rows may come in any order. The service sends
+  batches uncompressed. Both favour tf.data.
 - Penstock shuffles, and its batches have the same bits on every run and machine: exact DCT,
-  antialiased, uint8. It keeps encoded chunks in memory after the first epoch; the others read them
+  antialiased, uint8. It keeps encoded chunks in memory after the first epoch. The others read them
   from the page cache.
-- torchvision and SPDL read files, and decode the whole picture. torchvision has a process a core and
-  antialiases; SPDL's filters are FFmpeg's, bilinear. Both give uint8.
-- DALI reads the shards, shuffles, decodes the crop alone, antialiases and gives uint8."""
+- torchvision and SPDL read files and decode the whole picture. torchvision has one process a core and
+  antialiases. SPDL uses FFmpeg's bilinear filter. Both give uint8.
+- DALI reads the shards, shuffles, decodes only the crop, antialiases and gives uint8."""
 
 
 class Ceiling:
@@ -118,7 +119,7 @@ def measure_all(args):
 
 
 def medians(contender, bases):
-    """Of all turns, and of the ratios to the bases' rates in the same round."""
+    """Medians of the figures of all turns, and of the ratios to the bases' rates in the same round."""
     rates = [turn["rate"] for turn in contender.turns]
     found = {"rate": statistics.median(rates), "min": min(rates), "max": max(rates)}
     for key in ("cpu_ms", "servers_cpu_ms"):
@@ -130,14 +131,14 @@ def medians(contender, bases):
 
 
 def report(contenders):
-    """{name: figures}, of those that ran."""
+    """{name: figures} of the contenders that ran."""
     bases = [c for c in contenders if c.name in BASES]
     return {c.name: medians(c, bases) for c in contenders if c.turns}
 
 
 def print_table(contenders, figures):
-    columns = ["contender", "images/s", "min – max", *("of " + name for name in BASES),
-               "CPU ms an image", "of it servers"]
+    columns = ["contender", "images/s", "min – max", *("over " + name for name in BASES),
+               "CPU ms an image", "servers' part"]
     print("|", " | ".join(columns), "|\n" + "|---" * len(columns) + "|")
     for contender in contenders:
         if contender.skipped:
@@ -161,13 +162,16 @@ def main():
     parser.add_argument("--sampling", choices=jpeg_shards.SAMPLINGS, default="420")
     parser.add_argument("--progressive", action="store_true")
     parser.add_argument("--batch-size", type=int, default=64)
-    parser.add_argument("--pictures", type=int, default=512, help="that are drawn, into four shards")
-    parser.add_argument("--repeat", type=int, default=8, help="names of each shard")
+    parser.add_argument("--pictures", type=int, default=512,
+                        help="number of pictures to draw, in four shards")
+    parser.add_argument("--repeat", type=int, default=8, help="number of names of each shard")
     parser.add_argument("--pairs", type=int, default=5, help="turns of each contender")
-    parser.add_argument("--warm-up", type=float, default=3, help="seconds after the first batch")
-    parser.add_argument("--seconds", type=float, default=3, help="of each turn, after that")
-    parser.add_argument("--only", nargs="+", help=f"contenders beside {', '.join(BASES)}")
-    parser.add_argument("--json", type=pathlib.Path, help="file to write")
+    parser.add_argument("--warm-up", type=float, default=3,
+                        help="seconds of warm-up after the first batch")
+    parser.add_argument("--seconds", type=float, default=3,
+                        help="measured seconds of each turn, after the warm-up")
+    parser.add_argument("--only", nargs="+", help=f"contenders besides {', '.join(BASES)}")
+    parser.add_argument("--json", type=pathlib.Path, help="output file")
     args = parser.parse_args()
     contenders = measure_all(args)
     figures = report(contenders)

@@ -1,4 +1,4 @@
-"""The image model in PyTorch, its parameters named as in Penstock's safetensors."""
+"""The image model in PyTorch. Its parameters have the names of Penstock's safetensors."""
 
 import dataclasses
 
@@ -15,11 +15,11 @@ class Size:
     layers: int
     dim: int
     heads: int
-    width: int  # Of attention, all heads together.
+    width: int  # Width of attention, all heads together.
     hidden: int
     classes: int
-    parameters: int  # With so many classes.
-    head: tuple = ()  # Hidden layers.
+    parameters: int  # Number of parameters with that many classes.
+    head: tuple = ()  # Widths of the head's hidden layers.
     flatten: bool = False
     gelu_twice: bool = False
     dropout: float = 0
@@ -38,7 +38,7 @@ SIZES = {
 
 
 def parameter_shapes(size):
-    """By name."""
+    """The shape of each parameter, by name."""
     def linear(name, outputs, inputs):
         return {name + ".weight": (outputs, inputs), name + ".bias": (outputs,)}
 
@@ -60,7 +60,7 @@ def parameter_shapes(size):
 
 
 class ImageTwin(Twin):
-    """Leaves nothing out in eval(); of a Size without dropout neither in train()."""
+    """The model. It applies no dropout in eval(), nor in train() if its Size has none."""
     norm_epsilon = 1e-6
 
     def __init__(self, weights, size):

@@ -1,4 +1,4 @@
-"""TFRecord shards of images, written and read without Penstock."""
+"""Writes and reads TFRecord shards of images without Penstock."""
 
 import pathlib
 import sys
@@ -10,8 +10,8 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tests/e2e"))
 from chess_records import features
 from tfrecord import example, frame
 
-GRID = 4  # Squares of one colour along a side of a pattern.
-MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # As trainer/model/pixel_scale.h.
+GRID = 4  # Number of squares of one colour along a side of a pattern.
+MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # See trainer/model/pixel_scale.h.
 
 
 def pattern(rng, side):
@@ -21,7 +21,7 @@ def pattern(rng, side):
 
 
 def write_shards(folder, side, labels, images, shards=4):
-    """Images a quarter of their label's pattern, half of another at random, a quarter of noise."""
+    """Writes images: a quarter their label's pattern, half a random pattern, a quarter noise."""
     rng = np.random.default_rng(1)
     patterns = [pattern(rng, side) for _ in labels]
     folder.mkdir()

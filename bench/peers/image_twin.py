@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""penstock-train of images beside the same model in PyTorch: gradients, losses, accuracy, speed.
+"""Compares penstock-train with the same image model in PyTorch: gradients, losses, accuracy, speed.
 
     python3 -m venv /tmp/twin && /tmp/twin/bin/pip install torch numpy safetensors
     /tmp/twin/bin/python bench/peers/image_twin.py --bin build/release/bin
     /tmp/twin/bin/python bench/peers/image_twin.py --model vit-small --batch 8 --images 240 \\
         --steps 4 --learn-steps 0 --least-steps 1
 
-Makes shards of images whose patterns of colours tell their class. From one safetensors file, on the
-same batches and without dropout: the loss of the first batch, its gradients (the first moment after
-one step over 1 - beta1) and the losses of `--steps` steps of AdamW. Then both train with the model's
-dropout, each with a generator of its own, and are evaluated on the same held-out images. Then both
-train by turns, the twin on a batch that is ready in memory, and the medians of their rates are
-compared. Ends with 1 where they disagree. Not part of ./check: PyTorch is a large download.
+Makes shards of images whose patterns of colours tell their class. Both programs start from one
+safetensors file and see the same batches. Without dropout, it compares the loss of the first batch,
+its gradients (the first moment after one step, divided by 1 - beta1) and the losses of `--steps`
+steps of AdamW. Then both train with the model's dropout, each with its own random numbers, and are
+evaluated on the same held-out images. Then both train by turns, the twin on a batch that is ready in
+memory, and the medians of their rates are compared. The exit code is 1 if they disagree. ./check
+does not run this program, because PyTorch is a large download.
 """
 
 import argparse
@@ -34,7 +35,8 @@ from programs import Penstock
 from twin import train_step
 
 NO_DROPOUT = ["--dropout", 0, "--head-dropout", 0]
-# Relative; of a gradient's norm. Losses of later steps grow apart as training goes on.
+# Relative differences; those of gradients are relative to the norm. Losses of later steps grow apart
+# as training goes on.
 TOLERANCES = {"first_loss": 1e-6, "gradients": 1e-5, "losses": 1e-4}
 
 
@@ -62,12 +64,12 @@ class Comparison:
         self.weights = self.penstock.initial_weights(0)
 
     def twin(self, dropout):
-        """With the weights that both begin with."""
+        """The twin with the weights that both start from."""
         rates = {} if dropout else {"dropout": 0, "head_dropout": 0}
         return ImageTwin(load_file(self.weights), dataclasses.replace(self.size, **rates))
 
     def train(self, steps, *args):
-        """Ours: what it wrote of each step, its summary, and the batches of these steps."""
+        """Trains Penstock; returns its step events, its summary, and the batches of the steps."""
         lines, summary = self.penstock.events(steps, "--init-from", self.weights, "--lr",
                                               self.args.lr, "--digest", *args)
         records, digest = self.penstock.order("train", "--steps", steps, "--epochs", 0)
@@ -106,7 +108,7 @@ def worst(gradients, others):
 
 
 def compare_gradients(comparison, result):
-    """Beside the twin's, and both beside those of the twin in fp64: how far fp32 itself reaches."""
+    """Compares ours with the twin's, and both with the twin's in fp64, which shows the error of fp32."""
     lines, _, batches = comparison.train(1, *NO_DROPOUT, "--checkpoint-dir",
                                          comparison.penstock.folder / "one")
     ours = comparison.penstock.moments("one")
@@ -141,7 +143,7 @@ def accuracy_percent(comparison, twin, records):
 
 
 def compare_learning(comparison, result):
-    """Whether both tell held-out images twice as well as the commonest class does."""
+    """Whether both are right on twice as many held-out images as the commonest class has."""
     _, summary, batches = comparison.train(comparison.args.learn_steps)
     twin = comparison.twin(dropout=True)
     comparison.train_twin(twin, batches)
@@ -193,20 +195,21 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--model", choices=SIZES, default="vit")
-    parser.add_argument("--classes", type=int, default=0, help="0: as the model has them")
-    parser.add_argument("--kinds", type=int, default=10, help="classes that there are images of")
+    parser.add_argument("--classes", type=int, default=0, help="0: the model's default")
+    parser.add_argument("--kinds", type=int, default=10, help="number of classes that have images")
     parser.add_argument("--images", type=int, default=1200)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--lr", type=float, default=3e-4)
-    parser.add_argument("--steps", type=int, default=20, help="of the comparison of losses")
+    parser.add_argument("--steps", type=int, default=20, help="steps whose losses are compared")
     parser.add_argument("--learn-steps", type=int, default=60,
-                        help="of training with dropout; 0: none")
-    parser.add_argument("--seconds", type=float, default=5, help="of each measurement")
-    parser.add_argument("--least-steps", type=int, default=4, help="of each measurement of ours")
+                        help="steps of training with dropout; 0: none")
+    parser.add_argument("--seconds", type=float, default=5, help="length of each measurement")
+    parser.add_argument("--least-steps", type=int, default=4,
+                        help="least number of steps of each measurement of Penstock")
     parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--no-parity", action="store_true", help="measure speed alone")
-    parser.add_argument("--no-speed", action="store_true", help="compare alone")
+    parser.add_argument("--no-parity", action="store_true", help="only measure the speed")
+    parser.add_argument("--no-speed", action="store_true", help="only compare the results")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)

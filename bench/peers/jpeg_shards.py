@@ -1,4 +1,4 @@
-"""JPEG files like photographs and TFRecord shards of them, which anyone can make again."""
+"""JPEG files like photographs, and helpers for their TFRecord shards. They are reproducible."""
 
 import os
 import struct
@@ -7,11 +7,11 @@ import numpy as np
 from PIL import Image
 
 CLASSES = 8
-SAMPLINGS = {"420": 2, "444": 0}  # Pillow's numbers.
+SAMPLINGS = {"420": 2, "444": 0}  # Pillow's values of `subsampling`.
 
 
 def draw(rng, width=640, height=480):
-    """[height, width, 3]: a gradient, waves, edges and some noise, others in each picture."""
+    """A picture [height, width, 3]: a gradient, waves, edges and some noise, all random."""
     x, y = np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32)[:, None]
     slope, step = rng.uniform(40, 120, 2), rng.uniform(40, 90, 2)
     picture = rng.random((height, width, 3), np.float32) * 6
@@ -23,7 +23,7 @@ def draw(rng, width=640, height=480):
 
 
 def write_pictures(folder, count, sampling, progressive):
-    """CLASS/NUMBER.jpg of quality 90; returns the paths."""
+    """Writes CLASS/NUMBER.jpg of quality 90; returns the paths."""
     rng = np.random.default_rng(1)
     paths = [folder / str(i % CLASSES) / f"{i:05}.jpg" for i in range(count)]
     for path in paths:
@@ -34,14 +34,14 @@ def write_pictures(folder, count, sampling, progressive):
 
 
 def repeat_shards(folder, times):
-    """Each shard of the folder under so many names, one after the other in the order of names."""
+    """Gives each shard of the folder so many names, which follow each other in the order of names."""
     for shard in sorted(folder.glob("*.tfrecord")):
         for k in range(1, times):
             os.link(shard, folder / f"{shard.stem}-{k}.tfrecord")
 
 
 def write_record_offsets(shard, index):
-    """Lines of OFFSET SIZE, as DALI asks for."""
+    """Writes a line OFFSET SIZE for each record, as DALI requires."""
     data, at = shard.read_bytes(), 0
     with open(index, "w") as out:
         while at < len(data):

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Held-out loss of penstock-train and of the same model in PyTorch, trained alike.
+"""Compares the held-out loss of penstock-train and of the same model in PyTorch.
 
     python3 -m venv /tmp/twin && /tmp/twin/bin/pip install torch numpy safetensors
     /tmp/twin/bin/python bench/peers/parity.py --tsv "$PENSTOCK_TEST_DATA"/data/chess/*.tsv
 
-For each seed both start with the same weights and take the same steps of the same records in the
-same order, with AdamW, warm-up and a cosine; then each is evaluated on the same held-out records.
-A point is a hundredth of the loss of predicting the mean. Ends with 1 if seeds differ by more than
-one point on average. Not part of ./check: PyTorch is a large download.
+For each seed, both start with the same weights and take the same steps on the same records in the
+same order, with AdamW, warm-up and a cosine schedule. Then both are evaluated on the same held-out
+records. A point is a hundredth of the loss of predicting the mean. The exit code is 1 if the losses
+differ by more than one point on average over the seeds. ./check does not run this program, because
+PyTorch is a large download.
 """
 
 import argparse
@@ -30,7 +31,7 @@ from twin import SIZES, Twin, model_args, train_step
 
 
 def pack(args, folder):
-    """Shards of the positions of --tsv."""
+    """Packs the positions of --tsv into shards; returns their folder."""
     lines, data = folder / "positions.tsv", folder / "data"
     with open(lines, "wb") as out:
         for path in args.tsv:
@@ -41,7 +42,7 @@ def pack(args, folder):
 
 
 def learning_rate(args, step):
-    """As docs/guides/training.md's cosine: trainer/optimizer/learning_rate.h."""
+    """The schedule `cosine` of docs/guides/training.md (trainer/optimizer/learning_rate.h)."""
     if step < args.warmup:
         return args.lr * (step + 1) / args.warmup
     return args.lr * 0.5 * (1 + math.cos(math.pi * (step - args.warmup) / (args.steps - args.warmup)))
@@ -75,7 +76,7 @@ def run_seed(penstock, args, seed):
                           "--lr-schedule", "cosine", "--warmup-steps", args.warmup, "--precision",
                           args.precision, "--digest")
     middle = time.monotonic()
-    # epochs 0: as many as the steps need, as penstock-train reads them.
+    # 0 epochs: as many as the steps need, like penstock-train.
     records, digest = penstock.order("train", "--seed", seed, "--steps", args.steps, "--epochs", 0)
     if digest != ours["digest"]:
         sys.exit(f"seed {seed}: trained on rows of digest {ours['digest']}, streamed {digest}")
@@ -96,11 +97,11 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--data", default="sample", help="folder of shards, unless --tsv is given")
-    parser.add_argument("--tsv", nargs="+", default=[], help="files of FEN, tab, score")
+    parser.add_argument("--tsv", nargs="+", default=[], help="files with lines of FEN, tab, score")
     parser.add_argument("--model", choices=SIZES, default="tiny")
     parser.add_argument("--attention-bias", action="store_true")
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32",
-                        help="bf16: autocast in the twin")
+                        help="bf16: the twin uses autocast")
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--lr", type=float, default=1e-3)
@@ -108,7 +109,7 @@ def main():
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--holdout", default="5%")
-    parser.add_argument("--json", help="file to write")
+    parser.add_argument("--json", help="output file")
     args = parser.parse_args()
     if args.steps <= args.warmup:
         parser.error("--steps must be more than --warmup")

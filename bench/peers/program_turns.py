@@ -1,4 +1,4 @@
-"""Programs that bring batches without end, measured for some seconds at a time."""
+"""Measures programs that make batches without end, for some seconds at a time."""
 
 import contextlib
 import os
@@ -16,19 +16,19 @@ SKIPPED = 77
 
 
 class Program:
-    """`command` takes `--waits FILE`, to which it writes a line for each batch that begins with the
-    time of its arrival in seconds. `server`, if there is one, takes `--address-file FILE`, and what
-    it writes there ends `command`, with commas between the addresses of several servers. Each turn
-    starts all of them anew."""
+    """A command and its servers. `command` takes `--waits FILE` and writes a line for each batch, which
+    begins with its time of arrival in seconds. `server`, if there is one, takes `--address-file FILE`
+    and writes its address there. The addresses, joined by commas, become the last argument of
+    `command`. Each turn starts new processes."""
 
     def __init__(self, name, command, server=None, servers=1):
         self.name, self.command = name, command
         self.servers = [server] * servers if server else []
         self.turns = []
-        self.skipped = ""  # Why there are no turns.
+        self.skipped = ""  # The reason if there are no turns.
 
     def take_turn(self, args, folder):
-        """`args` has warm_up and seconds, and batch_size."""
+        """`args` has warm_up, seconds and batch_size."""
         with contextlib.ExitStack() as at_end:
             started = [start(at_end, server, "--address-file", folder / f"address{i}")
                        for i, server in enumerate(self.servers)]
@@ -47,8 +47,8 @@ def log_of(file):
 
 
 def start(at_end, command, option, file):
-    """(process, file), when the process has written to the file or ended. It leads a process group,
-    which `at_end` kills."""
+    """Starts the command; returns (process, file) once the process has written to the file or ended.
+    The process leads a process group, which `at_end` kills."""
     file.unlink(missing_ok=True)
     with open(log_of(file), "w") as log:
         process = subprocess.Popen(list(map(str, [*command, option, file])), stdout=log, stderr=log,
@@ -60,16 +60,16 @@ def start(at_end, command, option, file):
 
 
 def end(process):
-    with contextlib.suppress(ProcessLookupError):  # All have ended.
+    with contextlib.suppress(ProcessLookupError):  # The whole group has ended.
         os.killpg(process.pid, 9)
     process.wait()
 
 
 def cpu_seconds(groups):
-    """User and system time of the processes of these groups."""
+    """User and system time of the processes in these process groups."""
     ticks = 0
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # It has ended.
+        with contextlib.suppress(OSError):  # The process has ended.
             fields = path.read_text().rpartition(")")[2].split()
             if int(fields[2]) in groups:
                 ticks += int(fields[11]) + int(fields[12])
@@ -77,7 +77,7 @@ def cpu_seconds(groups):
 
 
 def measure(args, client, servers, waits):
-    """Rows a second, and CPU milliseconds a row of all processes and of the servers."""
+    """Rows a second, and CPU milliseconds a row: of all processes, and of the servers alone."""
     def look():
         arrivals = [line.split()[0] for line in waits.read_text().splitlines()]
         return arrivals, time.monotonic(), cpu_seconds([client.pid]), cpu_seconds(servers)
@@ -88,7 +88,7 @@ def measure(args, client, servers, waits):
     arrivals, end, client_end, servers_end = look()
     if client.poll() is not None:
         sys.exit(f"{waits}: its program ended\n{log_of(waits).read_text()}")
-    # Batches come several at a time: a line through all arrivals depends little on its two ends.
+    # Batches arrive in bursts. A line fitted through all arrivals depends little on the two ends.
     times = list(map(float, arrivals[len(before):]))
     rate = statistics.linear_regression(times, range(len(times))).slope * args.batch_size
     row_ms = 1000 / (end - begin) / rate

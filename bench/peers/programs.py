@@ -1,4 +1,4 @@
-"""Penstock's programs, as comparisons run them."""
+"""Runs Penstock's programs for the comparisons."""
 
 import json
 import pathlib
@@ -12,8 +12,9 @@ import chess_records
 
 
 class Penstock:
-    """`args` has bin, data, model, batch and threads. `model_args` are penstock-train's alone;
-    `source_args` are those of all that read records, which `parse` makes of their bytes."""
+    """Runs the programs on one data set. `args` has bin, data, model, batch and threads. `model_args`
+    are for penstock-train alone, `source_args` for every program that reads records. `parse` turns the
+    bytes of a record into values."""
 
     def __init__(self, args, folder, *index_args, model_args=(), source_args=(), dtype="packed",
                  parse=chess_records.parse):
@@ -23,7 +24,7 @@ class Penstock:
         self.model_args, self.source_args, self.dtype = model_args, source_args, dtype
         self.parse = parse
         self.manifest = self.folder / "manifest.pb"
-        self.shards = {}  # Their records, parsed.
+        self.shards = {}  # The parsed records of each shard.
         self.run("penstock", "index", args.data, "-o", self.manifest, "--absolute", *index_args)
 
     def run(self, program, *args):
@@ -42,14 +43,14 @@ class Penstock:
         return json.loads(summary.read_text())
 
     def events(self, steps, *args):
-        """What a training of so many steps wrote of each, and its summary."""
+        """The step events of a training of so many steps, and its summary."""
         events = self.folder / "events.jsonl"
         summary = self.train(steps, "--events", events, *args)
         lines = (json.loads(line) for line in events.read_text().splitlines())
         return [line for line in lines if line["event"] == "step"], summary
 
     def rate(self, steps, *args):
-        """Samples per second of the steps after the first, which has memory to touch."""
+        """Samples per second without the first step, which touches memory for the first time."""
         lines, _ = self.events(steps + 1, *args)
         seconds = [sum(line["times_s"].values()) for line in lines]
         return steps * self.args.batch / sum(seconds[1:])
@@ -58,7 +59,7 @@ class Penstock:
         return max((self.folder / name).glob("step-*.ckpt"))
 
     def moments(self, name):
-        """Step 1's first moments by parameter, over 1 - beta1: the gradient."""
+        """The gradient of step 1 by parameter: its first moment divided by 1 - beta1."""
         data = self.checkpoint(name).read_bytes()
         _, _, json_size, size = struct.unpack_from("<8sIIQ", data)
         info = json.loads(data[24:24 + json_size])
@@ -71,12 +72,12 @@ class Penstock:
         return out
 
     def untrained(self, name, *args):
-        """A checkpoint of the weights that training starts with: a step that changes nothing."""
+        """Saves a checkpoint of the initial weights, by a step that changes nothing."""
         self.train(1, "--lr", 1e-30, "--weight-decay", 0, "--checkpoint-dir", self.folder / name,
                    *args)
 
     def initial_weights(self, seed):
-        """A safetensors file of the weights that training starts with."""
+        """A safetensors file of the initial weights."""
         name = f"start-{seed}"
         self.untrained(name, "--seed", seed)
         weights = self.folder / f"{name}.safetensors"
@@ -84,7 +85,7 @@ class Penstock:
         return weights
 
     def order(self, split, *args):
-        """The records of a split as a trainer reads them, and the digest of their rows."""
+        """The records of a split in a trainer's order, and the digest of their rows."""
         ids = self.folder / "ids"
         digest = json.loads(self.run(
             "penstock", "stream", self.manifest, *self.source_args, "--split", split, "--dtype",
@@ -94,7 +95,7 @@ class Penstock:
         return [self.record(shard, int(number)) for shard, number in rows], digest
 
     def record(self, shard, number):
-        """A record, parsed."""
+        """A parsed record."""
         if shard not in self.shards:
             path = pathlib.Path(shard)
             path = path if path.is_absolute() else pathlib.Path(self.args.data) / path

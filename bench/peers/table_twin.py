@@ -1,12 +1,13 @@
-"""Rows of a table, 13 floats, 26 integers and a label, as fast as tf.data and Penstock read them in
-one process: TFRecordDataset, batch, parse_example against `penstock stream local:`, by turns.
+"""Compares how fast tf.data and Penstock read the rows of a table in one process.
 
     build/peers/bin/python3 bench/peers/table_twin.py [--records 50000] [--pairs 5]
 
-Prints rows a second of each, and the median of Penstock's rate over tf.data's. Both use all cores
-and read sixteen shards of so many records from the page cache. In one epoch Penstock parses each
-record once, as tf.data does; in five it parses them in the first, and keeps what it found in memory.
-build/peers is made by `./check --peers`.
+A row has 13 floats, 26 integers and a label. TFRecordDataset, batch and parse_example take turns with
+`penstock stream` from `local:`. Prints rows a second of each, and the median of Penstock's rate over
+tf.data's. Both use all cores and read sixteen shards of --records records each from the page cache.
+In a run of one epoch, Penstock parses each record once, like tf.data. In a run of five epochs, it
+parses the records in the first epoch only, and keeps the result in memory. `./check --peers` makes
+build/peers.
 """
 
 import argparse
@@ -47,7 +48,7 @@ def tf_rate(folder, records):
     rows = tf.data.TFRecordDataset(files).repeat().batch(BATCH, drop_remainder=True)
     rows = rows.map(lambda batch: tf.io.parse_example(batch, features()), tf.data.AUTOTUNE)
     batches = iter(rows.prefetch(tf.data.AUTOTUNE))
-    for _ in range(20):  # AUTOTUNE learns.
+    for _ in range(20):  # AUTOTUNE adapts.
         next(batches)
     steps = records // BATCH
     start = time.monotonic()

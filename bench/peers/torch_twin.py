@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""penstock-train beside the same model in PyTorch: parameters, outputs, gradients, speed.
+"""Compares penstock-train with the same model in PyTorch: parameters, outputs, gradients, speed.
 
     python3 -m venv /tmp/twin && /tmp/twin/bin/pip install torch numpy safetensors
     /tmp/twin/bin/python bench/peers/torch_twin.py --bin build/release/bin --data sample
 
-Both start from the same safetensors file and see the same records. Outputs are those of `predict`;
-gradients are the first moment after one step over 1 - beta1; both losses are after `--steps` steps
-on the same batches. Then both train by turns, and the medians of their rates are compared.
-Not part of ./check: PyTorch is a large download.
+Both start from the same safetensors file and see the same records. Outputs are those of `predict`.
+Gradients are the first moment after one step, divided by 1 - beta1. Losses are those after `--steps`
+steps on the same batches. Then both train by turns, and the medians of their rates are compared.
+./check does not run this program, because PyTorch is a large download.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def relative(a, b):
 
 
 def with_some_bias(weights_file):
-    """The same weights with noise for a bias: at zero, as it begins, nothing would show."""
+    """The same weights with noise as attention bias. It starts at zero, where it has no effect."""
     torch.manual_seed(0)
     weights = load_file(weights_file)
     for name in weights:
@@ -126,12 +126,13 @@ def main():
     parser.add_argument("--attention-bias", action="store_true")
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--steps", type=int, default=20, help="of the comparison of losses")
-    parser.add_argument("--seconds", type=float, default=2, help="of each measurement")
-    parser.add_argument("--least-steps", type=int, default=8, help="of each measurement of ours")
+    parser.add_argument("--steps", type=int, default=20, help="steps whose losses are compared")
+    parser.add_argument("--seconds", type=float, default=2, help="length of each measurement")
+    parser.add_argument("--least-steps", type=int, default=8,
+                        help="least number of steps of each measurement of Penstock")
     parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--no-parity", action="store_true", help="measure speed alone")
-    parser.add_argument("--no-speed", action="store_true", help="compare alone")
+    parser.add_argument("--no-parity", action="store_true", help="only measure the speed")
+    parser.add_argument("--no-speed", action="store_true", help="only compare the results")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     result = {"model": args.model, "attention_bias": args.attention_bias, "batch": args.batch,

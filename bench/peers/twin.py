@@ -1,19 +1,19 @@
-"""The board model in PyTorch, its parameters named as in Penstock's safetensors."""
+"""The board model in PyTorch. Its parameters have the names of Penstock's safetensors."""
 
 import torch
 import torch.nn.functional as F
 
-# layers, dim, heads, hidden; parameters without a bias of attention.
+# SIZES: layers, dim, heads, hidden. COUNTS: number of parameters without an attention bias.
 SIZES = {"tiny": (4, 64, 4, 128), "default": (8, 256, 8, 512), "large": (12, 512, 16, 2048)}
 COUNTS = {"tiny": 144_577, "default": 4_308_737, "large": 38_143_489}
 
-# Of a step, where speed is compared.
+# Batch sizes for comparisons of speed.
 BATCHES = {"cuda": {"tiny": 16384, "default": 16384, "large": 4096},
            "cpu": {"tiny": 256, "default": 32, "large": 8}}
 
 
 def model_args(args):
-    """What penstock-train takes beside --model."""
+    """The options of penstock-train besides --model."""
     return ["--attention-bias"] if args.attention_bias else []
 
 
@@ -23,7 +23,7 @@ def parameters_of(model, attention_bias):
 
 
 def named_weights(layers, dim, hidden):
-    """Made up weights of that size; those of norms are ones."""
+    """Random weights of that size. The weights of norms are ones."""
     def linear(name, outputs, inputs):
         return {name + ".weight": torch.randn(outputs, inputs) * inputs**-0.5,
                 name + ".bias": torch.zeros(outputs)}
@@ -87,7 +87,7 @@ def loss_of(twin, x, y, bf16):
 
 
 def train_step(twin, optimizer, x, y, bf16, loss_of=loss_of):
-    """One step of AdamW; returns the loss, which nobody has waited for. `loss_of` may be compiled."""
+    """One step of AdamW. Returns the loss without waiting for it. `loss_of` may be compiled."""
     loss = loss_of(twin, x, y, bf16)
     loss.backward()
     optimizer.step()

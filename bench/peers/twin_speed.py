@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How fast PyTorch trains the board model: every torch.compile mode with every SDPA backend.
+"""Measures how fast PyTorch trains the board model: every torch.compile mode with every SDPA backend.
 
     bench/peers/twin_speed.py --device cuda --precision bf16 --json peers.json
     bench/peers/twin_speed.py --device cpu --models tiny --batch 256 --modes eager default
 
-Batches are made up and lie on the device; AdamW is fused; bf16 is autocast with fp32 masters, as in
-Penstock. What a combination cannot do is reported with PyTorch's words; what there is no time for
-(--budget) is named. Ends with 77 where the device is missing. Needs PyTorch alone.
+Batches are random and lie on the device. AdamW is fused. bf16 is autocast with fp32 masters, as in
+Penstock. If a combination fails, the report has PyTorch's message. Combinations without enough time
+(--budget) are named. The exit code is 77 if the device is missing. The program needs only PyTorch.
 """
 
 import argparse
@@ -26,7 +26,7 @@ SKIPPED = 77
 
 
 def attention(name):
-    """Lets SDPA use that backend alone; `auto` leaves the choice to PyTorch."""
+    """Restricts SDPA to that backend. `auto` leaves the choice to PyTorch."""
     if name == "auto":
         return contextlib.nullcontext()
     from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -39,7 +39,7 @@ def synchronize(device):
 
 
 def rate(args, model, mode, backend, batch):
-    """Positions per second, after the first steps, which compile."""
+    """Positions per second, without the first steps, which compile."""
     torch.manual_seed(0)
     layers, dim, heads, hidden = SIZES[model]
     twin = Twin(named_weights(layers, dim, hidden), heads).to(args.device)
@@ -74,12 +74,12 @@ def measure(args, model, deadline, results):
             if time.monotonic() > deadline:
                 result["left_out"] = "out of time"
                 continue
-            result["left_out"] = "it had no end"  # Until it has: who kills this keeps the rest.
+            result["left_out"] = "it had no end"  # Stays in the file if this process is killed.
             write(args, results)
             torch.compiler.reset()
             try:
                 result["positions_per_second"] = rate(args, model, mode, backend, batch)
-            except Exception as error:  # Of any part of PyTorch: another combination may work.
+            except Exception as error:  # Any part of PyTorch may fail; other combinations may work.
                 result["error"] = str(error).strip().splitlines()[0][:200] if str(error) else repr(error)
             del result["left_out"]
             print(json.dumps(result), file=sys.stderr, flush=True)
@@ -91,8 +91,8 @@ def best(results, model):
 
 
 def write(args, results):
-    """What was found so far, which is written to --json. It is incomplete where a combination was
-    left out: the best of all may be another."""
+    """Writes the results so far to --json, and returns them. They are incomplete if a combination was
+    left out, because that combination may be the best."""
     combinations = len(args.models) * len(args.modes) * len(args.backends)
     measured = [result for result in results if "left_out" not in result]
     found = {"torch": torch.__version__, "precision": args.precision,
@@ -114,10 +114,10 @@ def main():
     parser.add_argument("--backends", nargs="+", choices=["auto", *BACKENDS],
                         default=["auto", *BACKENDS])
     parser.add_argument("--batch", type=int, default=0, help="0: the sizes of docs/internals/performance.md")
-    parser.add_argument("--seconds", type=float, default=2, help="of each measurement")
-    parser.add_argument("--budget", type=float, default=240, help="seconds for all")
-    parser.add_argument("--threads", type=int, default=2, help="on the CPU")
-    parser.add_argument("--json", help="file to write")
+    parser.add_argument("--seconds", type=float, default=2, help="length of each measurement")
+    parser.add_argument("--budget", type=float, default=240, help="seconds for all measurements")
+    parser.add_argument("--threads", type=int, default=2, help="threads on the CPU")
+    parser.add_argument("--json", help="output file")
     args = parser.parse_args()
     if args.device == "cuda" and not torch.cuda.is_available():
         print("twin_speed.py: no GPU that PyTorch can use", file=sys.stderr)
@@ -127,7 +127,7 @@ def main():
     torch.backends.cuda.matmul.allow_tf32 = args.precision != "fp32"
     begin, results = time.monotonic(), []
     for number, model in enumerate(args.models):
-        # Each model may use an equal part of what is left.
+        # Each model may use an equal part of the remaining time.
         left = begin + args.budget - time.monotonic()
         measure(args, model, time.monotonic() + left / (len(args.models) - number), results)
     found = write(args, results)

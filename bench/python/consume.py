@@ -1,10 +1,10 @@
-"""Takes batches through the Python package, or a DataLoader, and prints rows a second as JSON.
+"""Takes batches from the Python package or a DataLoader, and prints rows a second as JSON.
 
     python3 bench/python/consume.py loader DATASET --servers local: --dtype i8 --batch 4096 --steps 500
     python3 bench/python/consume.py ready DATASET --dtype packed --batch 64
     python3 bench/python/consume.py getitem|vectorised DATASET --batch 4096 --steps 20
 
-loader_bench.py runs it; nothing looks at the rows.
+loader_bench.py runs this program. It does not look at the rows.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def endless(loader):
 
 
 def loader(args):
-    """As `penstock stream` counts: from the first request to the last batch."""
+    """The rate from the first request to the last batch, as `penstock stream` counts."""
     with open_loader(args) as batches:
         start = time.perf_counter()
         rows = sum(batch.rows for _, batch in zip(range(args.steps), endless(batches)))
@@ -40,7 +40,7 @@ def loader(args):
 
 
 def ready(args):
-    """What a batch costs the consumer if it need not wait for it."""
+    """The consumer's time for a batch that is ready."""
     costs = []
     with open_loader(args) as batches:
         stream = endless(batches)

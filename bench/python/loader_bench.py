@@ -3,13 +3,13 @@
     build/peers/bin/python3 bench/python/loader_bench.py [--pairs 7] [--only local,grpc,...] [--json F]
 
 local, grpc    int8 chess batches of 4,096: rows a second of penstock.Loader over `penstock stream`.
-images         JPEG files of 640x480 to crops of 224: the same, batches of 64.
-ready          What a packed batch of 64 costs the consumer if it is there: NumPy, torch.
-dataloader     penstock.Loader over DataLoader(num_workers=2): __getitem__ a record, and the best
-               vectorised form.
+images         JPEG files of 640x480 to crops of 224: the same ratio, for batches of 64.
+ready          The consumer's time for a packed batch of 64 that is ready, with NumPy and with torch.
+dataloader     penstock.Loader over DataLoader(num_workers=2): __getitem__ for each record, and the
+               best vectorised form.
 
-The two sides of a ratio take turns, --pairs times; printed are medians of the ratios in a pair, with
-the smallest and the largest. build/peers is made by `./check --peers`.
+The two sides of a ratio take turns, --pairs times. The program prints the median of the ratios, with
+the smallest and the largest. `./check --peers` makes build/peers.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""Chess positions in TFRecord shards as PyTorch datasets: the way people write it, and a fast one.
+"""Chess positions in TFRecord shards as PyTorch datasets: the usual form and a fast one.
 
-Positions reads and parses a record for each __getitem__. Batches cuts whole batches out of the
-mapped shards by NumPy, which works only because all these records have the same layout.
+Positions reads and parses one record for each __getitem__. Batches cuts whole batches out of the
+mapped shards with NumPy. This works only because all these records have the same layout.
 """
 
 import pathlib
@@ -14,7 +14,7 @@ import torch
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "peers"))
 from chess_records import features  # noqa: E402
 
-PLANE_BYTES = 192  # Of the feature "d", behind the two bytes of its flags.
+PLANE_BYTES = 192  # The planes of the feature "d"; its flags follow them.
 
 
 class Positions(torch.utils.data.Dataset):
@@ -26,7 +26,7 @@ class Positions(torch.utils.data.Dataset):
         self.places = np.concatenate([self._places(i) for i in range(len(paths))])
 
     def _places(self, shard):
-        """[records, 3] of shard, offset of the payload, its length."""
+        """An array [records, 3]: shard, offset of the payload, length of the payload."""
         data, at, found = self.shards[shard], 0, []
         while at < len(data):
             (length,) = struct.unpack_from("<Q", data, at)
@@ -46,7 +46,7 @@ class Positions(torch.utils.data.Dataset):
 
 
 class Batches(torch.utils.data.Dataset):
-    """A shuffled batch for each number. The planes lie at the same place in all records."""
+    """A shuffled batch for each number. The planes are at the same offset in all records."""
 
     def __init__(self, positions, batch):
         self.positions, self.batch = positions, batch
