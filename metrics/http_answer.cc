@@ -23,7 +23,7 @@ std::string Refusal(absl::string_view status, absl::string_view more_headers = "
   return Answer(status, kPlainType, absl::StrCat(status, "\n"), more_headers);
 }
 
-// HEAD's answer is GET's without its body.
+// The answer to HEAD is the answer to GET without its body.
 std::string WithoutBody(std::string answer) {
   answer.resize(answer.find("\r\n\r\n") + 4);
   return answer;
@@ -40,7 +40,7 @@ std::string AnswerTo(absl::string_view method, absl::string_view target,
 
 }  // namespace
 
-// A line may end without its carriage return, as a person types it.
+// A line may end without a carriage return, as people type it.
 bool IsWholeRequest(absl::string_view bytes) {
   return absl::StrContains(bytes, "\n\r\n") || absl::StrContains(bytes, "\n\n");
 }

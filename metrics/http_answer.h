@@ -1,4 +1,4 @@
-// The answer of an HTTP server with one page, /metrics, to a request.
+// Answers a request as an HTTP server with one page, /metrics.
 #ifndef PENSTOCK_METRICS_HTTP_ANSWER_H_
 #define PENSTOCK_METRICS_HTTP_ANSWER_H_
 
@@ -9,11 +9,12 @@
 
 namespace penstock {
 
-// Whether `bytes` hold a request line and the end of its headers.
+// Whether `bytes` contain a request line and the end of its headers.
 bool IsWholeRequest(absl::string_view bytes);
 
-// The status line, the headers and the body; `page` makes the body where the page is asked for. A
-// request that is not whole is one that is too long. The connection ends with the answer.
+// Returns the status line, the headers and the body. Calls `page` for the body only if the request
+// asks for the page. A request that is not whole counts as too long. The answer says that the
+// connection closes after it.
 std::string HttpAnswer(absl::string_view request, const std::function<std::string()>& page);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Whatever is asked, the answer is one HTTP answer, and the page is made for GET and HEAD alone.
+// Any request: the answer is one HTTP answer, and the page is made only for GET and HEAD.
 #include <cstdint>
 #include <cstdlib>
 

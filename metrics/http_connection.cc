@@ -47,7 +47,7 @@ bool HttpConnection::Write() {
     if (sent < 0) return MayPass(errno);
     written_ += static_cast<size_t>(sent);
   }
-  // A close() with bytes unread would reset the connection, and the answer could be lost.
+  // A close() with unread bytes would reset the connection, and the answer could be lost.
   shutdown(socket(), SHUT_WR);
   bytes_ = {};
   state_ = State::kClosing;

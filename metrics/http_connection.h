@@ -12,40 +12,41 @@
 
 namespace penstock {
 
-// Reads one request, writes the answer, and waits until the other side has closed. Never blocks.
-// Holds at most kMaxRequestBytes and the answer. Not thread-safe.
+// Reads one request, writes the answer, and waits until the other side closes. Never blocks. Holds
+// at most kMaxRequestBytes and the answer. Not thread-safe.
 class HttpConnection {
  public:
   using Clock = std::chrono::steady_clock;
-  // The answer to a request, or to the first kMaxRequestBytes of one that is longer.
+  // Returns the answer to a request, or to the first kMaxRequestBytes of a longer one.
   using Answer = std::function<std::string(absl::string_view request)>;
 
   static constexpr size_t kMaxRequestBytes = 8192;
-  // For all of the request, however many bytes of it come; and to close after the answer.
+  // Time limit for the whole request, even if it comes byte by byte; also for closing after the
+  // answer.
   static constexpr std::chrono::seconds kAskTime{2};
-  // To take the answer.
+  // Time limit for taking the answer.
   static constexpr std::chrono::seconds kAnswerTime{10};
 
-  // `host`: who it is, for HttpPort's count.
+  // `host` identifies the other side, for HttpPort's count.
   HttpConnection(UniqueFd socket, std::string host);
 
   int socket() const { return socket_.get(); }
-  // False: it is over.
+  // False: the connection is over.
   bool is_open() const { return socket_.valid(); }
-  // The events for poll() to wait for.
+  // The events that poll() shall wait for.
   short events() const;
-  // When it is closed as it is.
+  // When it is closed, whatever state it is in.
   Clock::time_point until() const { return until_; }
   const std::string& host() const { return host_; }
 
-  // To be called when poll() has seen an event.
+  // Call this when poll() has seen an event.
   void Advance(const Answer& answer);
   void Close() { socket_.Reset(); }
 
  private:
   enum class State { kReading, kWriting, kClosing };
 
-  // False: the other side is gone.
+  // These three return false if the other side is gone.
   bool Read(const Answer& answer);
   bool Write();
   bool WaitForEnd();
@@ -54,7 +55,7 @@ class HttpConnection {
   std::string host_;
   State state_ = State::kReading;
   Clock::time_point until_;
-  std::string bytes_;  // Of the request; then of the answer.
+  std::string bytes_;  // The request's bytes; then the answer's.
   size_t written_ = 0;
 };
 

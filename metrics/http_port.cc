@@ -37,7 +37,7 @@ absl::Status ExplainError(int error) {
   return absl::UnavailableError(strerrordesc_np(error));
 }
 
-// Not valid: errno says why.
+// On failure the descriptor is not valid, and errno says why.
 UniqueFd ListenOn(const addrinfo& address) {
   UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return fd;
@@ -48,7 +48,7 @@ UniqueFd ListenOn(const addrinfo& address) {
   return listens ? std::move(fd) : UniqueFd();
 }
 
-// The first address that this machine has; IPv4 before IPv6.
+// Listens on the first address that this machine has. IPv4 comes before IPv6.
 absl::StatusOr<UniqueFd> ListenOnFirst(const addrinfo* found) {
   int lacking = EADDRNOTAVAIL;
   for (const int family : {AF_INET, AF_INET6}) {
@@ -94,8 +94,7 @@ HttpPort::~HttpPort() {
   if (thread_.joinable()) thread_.join();
 }
 
-// One connection is accepted a round, so that those that were accepted are read before they can be
-// replaced.
+// Accepts one connection in each round, so that connections are read before they can be replaced.
 void HttpPort::Run() {
   std::vector<pollfd> polled;
   while (true) {
@@ -123,7 +122,7 @@ void HttpPort::Advance(const std::vector<pollfd>& polled) {
   for (size_t i = 0; i < connections_.size(); ++i) {
     if (polled[first + i].revents != 0) connections_[i].Advance(answer_);
   }
-  // Those that sent something too: a request may not come byte by byte for ever.
+  // This closes connections that sent something too: a request may not come byte by byte for ever.
   const auto now = HttpConnection::Clock::now();
   std::erase_if(connections_, [now](const HttpConnection& connection) {
     return !connection.is_open() || connection.until() <= now;
@@ -140,7 +139,8 @@ void HttpPort::Accept() {
   connections_.emplace_back(std::move(socket), HostOf(peer, size));
 }
 
-// Where descriptors or memory are used up, poll() would see the connection again at once.
+// When descriptors or memory are used up, poll() would report the same connection again at once. So
+// this waits.
 void HttpPort::OnAcceptError(int error) {
   if (error == EAGAIN || error == EINTR || error == ECONNABORTED) return;
   pollfd wake{wake_.get(), POLLIN, 0};

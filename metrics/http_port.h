@@ -1,4 +1,4 @@
-// A port that answers HTTP requests, however many connections ask nothing.
+// An HTTP port that keeps answering while any number of connections send no request.
 #ifndef PENSTOCK_METRICS_HTTP_PORT_H_
 #define PENSTOCK_METRICS_HTTP_PORT_H_
 
@@ -17,20 +17,21 @@
 
 namespace penstock {
 
-// One thread serves at most kMaxConnections. A further one is accepted all the same: it replaces
-// the oldest connection of the host that has most of them, so a host that opens many loses its own.
+// One thread serves at most kMaxConnections. A further connection is still accepted: it replaces
+// the oldest connection of the host that has most of them. So a host that opens many loses its own.
 // Thread-safe.
 class HttpPort {
  public:
   static constexpr size_t kMaxConnections = 32;
 
-  // `host` is a name or an address, IPv6 without brackets; port 0 takes a free one. `answer` is
+  // `host` is a name or an address, IPv6 without brackets. Port 0 takes a free port. `answer` is
   // called on the port's thread.
-  // kUnavailable: the address cannot be had; kResourceExhausted: a thread could not be started.
+  // kUnavailable: the port cannot listen on that address.
+  // kResourceExhausted: a thread could not be started.
   static absl::StatusOr<std::unique_ptr<HttpPort>> Listen(const std::string& host,
                                                           const std::string& port,
                                                           HttpConnection::Answer answer);
-  // Returns when no call of `answer` can follow.
+  // After it has returned, `answer` is not called.
   ~HttpPort();
 
   uint16_t port() const { return port_; }
@@ -50,7 +51,7 @@ class HttpPort {
   const uint16_t port_;
   const HttpConnection::Answer answer_;
   std::vector<HttpConnection> connections_;  // Oldest first.
-  std::jthread thread_;                      // Last: it uses all of the above.
+  std::jthread thread_;                      // Last member: it uses all of the above.
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Counters and gauges on their way to Prometheus.
+// Collects counters and gauges for Prometheus.
 #ifndef PENSTOCK_METRICS_METRIC_FAMILIES_H_
 #define PENSTOCK_METRICS_METRIC_FAMILIES_H_
 
@@ -12,16 +12,16 @@ namespace penstock {
 
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 
-// Values of one scrape, read when it happens: what is measured keeps its own counters and knows
-// nothing of this. Names follow Prometheus' conventions: penstock_PROGRAM_WHAT_UNIT, base units,
-// _total for counters. Values of one name are added one after the other. Not thread-safe.
+// The values of one scrape, read when it happens. Whatever is measured keeps its own counters and
+// does not know this class. Names follow Prometheus' conventions: penstock_PROGRAM_WHAT_UNIT, base
+// units, _total for counters. Add all values of one name one after the other. Not thread-safe.
 class MetricFamilies {
  public:
   void AddCounter(const std::string& name, const std::string& help, double value,
                   const MetricLabels& labels = {});
   void AddGauge(const std::string& name, const std::string& help, double value,
                 const MetricLabels& labels = {});
-  // process_*, as Prometheus' own clients name what a process takes of its machine.
+  // Adds process_*, with the names that Prometheus' own clients use for a process's resources.
   void AddProcess();
 
   std::vector<prometheus::MetricFamily> Take() && { return std::move(families_); }

@@ -14,8 +14,9 @@ namespace penstock {
 
 class HttpPort;
 
-// Plain HTTP on a thread of its own; a scrape asks `collect` and costs nothing between scrapes. A
-// client has 2 s and 8 KiB to ask, and cannot keep others waiting (http_port.h). Thread-safe.
+// Serves plain HTTP on a thread of its own. Each scrape calls `collect`; between scrapes it costs
+// nothing. A client has 2 s and 8 KiB for its request, and cannot make others wait (http_port.h).
+// Thread-safe.
 class MetricsEndpoint {
  public:
   // Called on that thread.
@@ -23,15 +24,16 @@ class MetricsEndpoint {
 
   // kInvalidArgument: `listen` is not HOST:PORT.
   static absl::Status CheckAddress(absl::string_view listen);
-  // `listen` is HOST:PORT; port 0 takes a free one.
-  // kInvalidArgument: no such form; kUnavailable: the address cannot be had; kResourceExhausted: a
-  // thread could not be started.
+  // `listen` is HOST:PORT; port 0 takes a free port.
+  // kInvalidArgument: `listen` is not HOST:PORT.
+  // kUnavailable: the port cannot listen on that address.
+  // kResourceExhausted: a thread could not be started.
   static absl::StatusOr<std::unique_ptr<MetricsEndpoint>> Start(absl::string_view listen,
                                                                 Collect collect);
-  // Returns when no call of `collect` can follow.
+  // After it has returned, `collect` is not called.
   ~MetricsEndpoint();
 
-  // Where it listens: "127.0.0.1:41234" for "127.0.0.1:0".
+  // The address that it listens on: "127.0.0.1:41234" for "127.0.0.1:0".
   const std::string& address() const { return address_; }
 
  private:

@@ -11,7 +11,7 @@ namespace penstock {
 
 namespace {
 
-// 0: `address` is empty, or leaves it to the machine.
+// Returns 0 if `address` is empty or asks for a free port.
 uint32_t PortOf(absl::string_view address) {
   uint32_t port = 0;
   const size_t colon = address.rfind(':');

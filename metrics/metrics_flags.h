@@ -1,4 +1,4 @@
-// --metrics-port and --metrics-listen, the same for every program.
+// The flags --metrics-port and --metrics-listen, the same for every program.
 #ifndef PENSTOCK_METRICS_METRICS_FLAGS_H_
 #define PENSTOCK_METRICS_METRICS_FLAGS_H_
 
@@ -15,19 +15,20 @@ namespace penstock {
 struct MetricsFlags {
   std::string port = "off";
   std::string listen;
-  // Added to a port that is not 0: for programs of which several run on a machine.
+  // Added to a port that is not 0, for programs of which several run on one machine.
   uint32_t offset = 0;
 
-  // kInvalidArgument names the flag.
+  // kInvalidArgument: a flag is wrong; the message names it.
   absl::Status Validate() const;
-  // HOST:PORT, or empty: off. REQUIRES: valid.
+  // HOST:PORT; empty if metrics are off. REQUIRES: Validate() is OK.
   std::string address() const;
 };
 
 // `flags` must outlive `command`.
 void AddMetricsFlags(CLI::App& command, MetricsFlags& flags);
 
-// Null where the flags say off. Errors name the flag, and are those of MetricsEndpoint::Start().
+// Returns null if the flags say off. Errors are those of Validate() and MetricsEndpoint::Start(),
+// and name the flag.
 absl::StatusOr<std::unique_ptr<MetricsEndpoint>> StartMetrics(const MetricsFlags& flags,
                                                               MetricsEndpoint::Collect collect);
 

@@ -55,8 +55,8 @@ TEST(MetricsEndpointTest, AnswersWithTheValuesOfTheMoment) {
 // How long Prometheus waits for a page by default.
 constexpr std::chrono::seconds kScrapeTimeout{10};
 
-// With 500 there are many more than the port keeps, and than it could let go in that time by
-// waiting for each.
+// 500 connections are far more than the port keeps. It also could not close them one by one within
+// kScrapeTimeout.
 TEST(MetricsEndpointTest, ConnectionsThatAskNothingDoNotKeepAScrapeWaiting) {
   ASSERT_OK_AND_ASSIGN(auto endpoint,
                        MetricsEndpoint::Start("127.0.0.1:0", [](MetricFamilies&) {}));
@@ -69,15 +69,15 @@ TEST(MetricsEndpointTest, ConnectionsThatAskNothingDoNotKeepAScrapeWaiting) {
   }
 }
 
-// A connection from 127.0.0.2 is the oldest by far when 127.0.0.1 has opened more than the port
-// keeps. False: this took so long that its own time may have been over.
+// The connection from 127.0.0.2 is by far the oldest when 127.0.0.1 has opened more than the port
+// keeps. Returns false if this took so long that the connection's own time limit may have passed.
 bool IsAnsweredBesideAFlood(const std::string& address) {
   constexpr size_t kMany = HttpPort::kMaxConnections + 8;
   const auto start = std::chrono::steady_clock::now();
   const UniqueFd alone = Connect(address, "127.0.0.2");
   std::vector<UniqueFd> many;
   while (many.size() < kMany) many.push_back(Connect(address));
-  EXPECT_EQ(ReadToEnd(many[7]), "");  // It made room for another one.
+  EXPECT_EQ(ReadToEnd(many[7]), "");  // It made room for another connection.
   const bool sent = Send(alone, "GET /metrics HTTP/1.0\r\n\r\n");
   const std::string answer = sent ? ReadToEnd(alone) : "";
   if (std::chrono::steady_clock::now() - start > HttpConnection::kAskTime / 2) return false;
@@ -94,7 +94,7 @@ TEST(MetricsEndpointTest, AHostThatOpensManyConnectionsLosesItsOwn) {
   GTEST_SKIP() << "this machine is too slow";
 }
 
-// What they asked for waits in the server, as it is more than a socket takes.
+// What they asked for waits in the server, because it is larger than a socket's buffer.
 TEST(MetricsEndpointTest, ConnectionsThatTakeNoAnswerDoNotKeepAScrapeWaiting) {
   const std::string help(size_t{16} << 20, 'h');
   std::atomic<int> num_scrapes{0};
@@ -165,7 +165,7 @@ TEST(MetricsEndpointTest, SaysThatAnAddressCannotBeHad) {
   EXPECT_THAT(MetricsEndpoint::Start(first->address(), nothing),
               StatusIs(absl::StatusCode::kUnavailable,
                        AllOf(HasSubstr(first->address()), HasSubstr("the port is in use"))));
-  // 192.0.2.0/24 is nobody's.
+  // No machine has an address of 192.0.2.0/24.
   EXPECT_THAT(MetricsEndpoint::Start("192.0.2.1:0", nothing),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not this machine's")));
   for (const char* listen : {"", "127.0.0.1", ":90", "127.0.0.1:x", "127.0.0.1:70000",
@@ -183,7 +183,7 @@ TEST(MetricsEndpointTest, ListensOnIpv6WhereTheMachineHasIt) {
     GTEST_SKIP() << endpoint.status();
   }
   EXPECT_THAT((*endpoint)->address(), StartsWith("[::]:"));
-  // IPv4 too, as Linux has it unless told otherwise.
+  // It accepts IPv4 too, which is the default of Linux.
   EXPECT_THAT(HttpGet((*endpoint)->address(), "/metrics"), HasSubstr("200 OK"));
 }
 

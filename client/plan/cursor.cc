@@ -11,7 +11,7 @@ namespace {
 constexpr absl::string_view kPrefix = "ps1-";
 constexpr size_t kHexDigits = 16;
 
-// Takes a number without sign or needless zeros from the front of `text`.
+// Takes a decimal number, without sign or leading zeros, from the front of `text`.
 bool TakeDecimal(absl::string_view& text, uint64_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const size_t digits = static_cast<size_t>(end - text.data());

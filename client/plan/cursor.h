@@ -1,4 +1,4 @@
-// Where to resume: a few bytes that belong to a consumed batch.
+// A cursor says where to resume. It is a few bytes that belong to a consumed batch.
 #ifndef PENSTOCK_CLIENT_PLAN_CURSOR_H_
 #define PENSTOCK_CLIENT_PLAN_CURSOR_H_
 
@@ -13,11 +13,11 @@ namespace penstock {
 struct Cursor {
   uint64_t order_fingerprint = 0;
   uint64_t epoch = 0;
-  uint64_t position = 0;  // Of the next row, over all ranks.
+  uint64_t position = 0;  // Position of the next row, over all ranks.
 
-  // "ps1-0123456789abcdef-3-81920"
+  // Returns text such as "ps1-0123456789abcdef-3-81920".
   std::string ToString() const;
-  // kInvalidArgument: not a cursor, with what one looks like.
+  // kInvalidArgument: `text` is not a cursor. The message shows what one looks like.
   static absl::StatusOr<Cursor> Parse(absl::string_view text);
 
   friend bool operator==(const Cursor&, const Cursor&) = default;

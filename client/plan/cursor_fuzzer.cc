@@ -1,4 +1,4 @@
-// Any text: Cursor::Parse() ends, and what it accepts is written back to the byte.
+// Any text: Cursor::Parse() returns, and what it accepts is written back byte for byte.
 #include <cstdint>
 #include <cstdlib>
 

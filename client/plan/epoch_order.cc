@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Beside lanes, which are numbered from 0, under the epoch's key.
+// Key numbers under the epoch's key, beside those of the lanes, which are numbered from 0.
 constexpr uint64_t kChunkPermutation = std::numeric_limits<uint64_t>::max();
 constexpr uint64_t kAugmentation = kChunkPermutation - 1;
 
@@ -18,7 +18,7 @@ Rounds MakeRounds(const Windows& windows, const PlanOptions& options) {
   for (uint32_t lane = 0; lane < windows.num_lanes(); ++lane) {
     lane_rows.push_back(windows.lane_rows(lane));
   }
-  // A single lane's strips follow one another: as one strip, only windows end a run.
+  // The strips of a single lane follow one another. As one strip, they make only windows end a run.
   const uint64_t strip = lane_rows.size() == 1 ? lane_rows[0] : options.strip_rows;
   return Rounds(std::move(lane_rows), strip);
 }

@@ -1,4 +1,4 @@
-// The order of one epoch: which window and row stand at which position.
+// The order of one epoch: which row of which window is at which position.
 #ifndef PENSTOCK_CLIENT_PLAN_EPOCH_ORDER_H_
 #define PENSTOCK_CLIENT_PLAN_EPOCH_ORDER_H_
 
@@ -16,7 +16,7 @@
 
 namespace penstock {
 
-// Window `index` of a lane, counted from 0 without gaps.
+// Window `index` of a lane. Windows are numbered from 0 without gaps.
 struct WindowId {
   uint64_t epoch = 0;
   uint32_t lane = 0;
@@ -25,7 +25,7 @@ struct WindowId {
   friend auto operator<=>(const WindowId&, const WindowId&) = default;
 };
 
-// A row of a window, numbered after the window's permutation.
+// A row of a window, numbered after the window's permutation is applied.
 struct Location {
   WindowId window;
   uint32_t row = 0;
@@ -33,7 +33,7 @@ struct Location {
   friend bool operator==(const Location&, const Location&) = default;
 };
 
-// Rows [first_row, first_row + rows) of a window, at positions from `position` on.
+// Rows [first_row, first_row + rows) of a window. Their positions begin at `position`.
 struct WindowRun {
   WindowId window;
   uint32_t first_row = 0;
@@ -43,13 +43,13 @@ struct WindowRun {
   friend bool operator==(const WindowRun&, const WindowRun&) = default;
 };
 
-// What is random about the records of an epoch themselves, such as how their images are cropped,
-// follows from this key and the records' ordinals (records/image/uniforms.h).
+// The key that, with the records' ordinals, decides everything random about the records of an epoch
+// themselves, such as how their images are cropped (records/image/uniforms.h).
 uint64_t AugmentationKeyOf(uint64_t seed, uint64_t epoch);
 
-// Made by Plan::Epoch(); needs nothing of the plan afterwards. Immutable, thread-safe.
+// Made by Plan::Epoch(). Does not use the plan afterwards. Immutable, thread-safe.
 //
-// REQUIRES of every WindowId: epoch == epoch(), lane < num_lanes(), index < num_windows(lane).
+// REQUIRES for every WindowId: epoch == epoch(), lane < num_lanes(), index < num_windows(lane).
 class EpochOrder {
  public:
   class Walker;
@@ -61,18 +61,19 @@ class EpochOrder {
   uint32_t num_lanes() const { return rounds_.num_lanes(); }
   uint32_t num_windows(uint32_t lane) const;
 
-  // Chunk numbers of the manifest, in the window's order. Chunks without rows of the split are
-  // left out. Valid while this object is.
+  // Chunk numbers of the manifest, in the window's order, without the chunks that have no rows of
+  // the split. Valid while this object lives.
   std::span<const uint32_t> WindowChunks(WindowId id) const;
   uint32_t WindowRows(WindowId id) const;
-  // The n-th chunk, from 0 on, of those that follow the window in the epoch's order of chunks,
-  // which begins anew after its last one. Absent: only the window's own are left. Chunks without
-  // rows of the split are left out.
+  // The n-th chunk, counted from 0, of those that follow the window in the epoch's order of chunks.
+  // That order continues at its beginning after its last chunk, and leaves out chunks without rows
+  // of the split. Absent: only the window's own chunks are left.
   std::optional<uint32_t> SpareChunk(WindowId id, uint32_t n) const;
-  // Of the permutation of the window's rows; meaningless in a plan that does not shuffle.
+  // The key of the permutation of the window's rows. Without meaning in a plan that does not
+  // shuffle.
   uint64_t WindowKey(WindowId id) const;
 
-  // As AugmentationKeyOf() of the plan's seed.
+  // AugmentationKeyOf() the plan's seed and this epoch.
   uint64_t augmentation_key() const;
 
   // O(lanes + log windows). REQUIRES: position < rows().
@@ -82,7 +83,7 @@ class EpochOrder {
 
  private:
   friend class Plan;
-  // `options` as Plan resolved them. O(chunks).
+  // `options` as resolved by Plan. O(chunks).
   EpochOrder(const ChunkTable& table, const PlanOptions& options, uint64_t epoch);
 
   uint32_t Number(WindowId id) const { return windows_.first_of_lane[id.lane] + id.index; }
@@ -95,18 +96,18 @@ class EpochOrder {
   Rounds rounds_;
 };
 
-// Walks the positions from any one to the epoch's end. Next() and Skip() allocate nothing.
-// `order` must outlive it and stay where it is. Not thread-safe.
+// Walks from any position to the end of the epoch. Next() and Skip() allocate nothing. `order` must
+// outlive it and must not move. Not thread-safe.
 class EpochOrder::Walker {
  public:
   // O(lanes log windows). REQUIRES: position <= order.rows().
   explicit Walker(const EpochOrder& order, uint64_t position = 0);
 
-  // The next rows, at most `max_rows`, that follow one another in one window. False: the epoch
-  // has ended. Amortised O(1). REQUIRES: max_rows > 0.
+  // Sets `run` to the next rows: at most `max_rows` that follow one another in one window. Returns
+  // false at the end of the epoch. Amortised O(1). REQUIRES: max_rows > 0.
   bool Next(uint64_t max_rows, WindowRun& run);
-  // Leaves out rows. O(rounds log lanes), or O(runs) where lanes end. REQUIRES: rows <= those that
-  // are left.
+  // Skips rows. O(rounds log lanes), or O(runs) in rounds in which lanes end. REQUIRES: at least
+  // `rows` rows are left.
   void Skip(uint64_t rows);
 
   uint64_t position() const { return position_; }
@@ -119,13 +120,14 @@ class EpochOrder::Walker {
 
   const EpochOrder* order_;
   uint64_t position_ = 0;
-  uint64_t round_begin_ = 0;  // Row in every lane.
-  uint64_t taken_ = 0;        // Rows of the current strip.
-  // Lanes that take part in this round; those before kept_ take part in the next one too.
+  uint64_t round_begin_ = 0;  // Row at which the round begins, in every lane.
+  uint64_t taken_ = 0;        // Rows of the current strip that were taken.
+  // The lanes of this round. The first kept_ of them are known to take part in the next round too.
   std::vector<uint32_t> live_;
   size_t kept_ = 0;
-  size_t current_ = 0;            // Index into live_.
-  std::vector<uint32_t> window_;  // Per lane, the number of its current window or an earlier one.
+  size_t current_ = 0;  // Index into live_.
+  // For each lane, the number of its current window or of an earlier one.
+  std::vector<uint32_t> window_;
 };
 
 }  // namespace penstock

@@ -14,7 +14,7 @@ using ::testing::Lt;
 constexpr uint64_t kBatch = 512;
 constexpr uint64_t kBuffer = 10000;
 
-// 256 KiB chunks of chess records hold about 1,220.
+// A 256 KiB chunk of chess records holds about 1,220 of them.
 constexpr GroupedData kHomogeneousChunks = {.chunks = 2560, .chunk_rows = 1220, .group_rows = 1220};
 constexpr GroupedData kGames = {.chunks = 2560, .chunk_rows = 1220, .group_rows = 80};
 
@@ -27,7 +27,7 @@ double BufferVariance(const GroupedData& data) {
   return RelativeVariance(order, data.Values(1), kBatch);
 }
 
-// About 6,000 batches: a relative standard error of 1.8 % where batches are independent.
+// About 6,000 batches. The relative standard error is 1.8 % if batches are independent.
 TEST(MixingTest, FullPermutationIsTheUnit) {
   const RecordOrder order = PermutedRecords(kHomogeneousChunks.rows(), 3);
   EXPECT_THAT(RelativeVariance(order, kHomogeneousChunks.Values(1), kBatch),

@@ -58,8 +58,8 @@ uint64_t Sum(std::span<const uint32_t> values) {
   return std::accumulate(values.begin(), values.end(), uint64_t{0});
 }
 
-// min(16, mean window rows / 16), at least 1. The mean is that of K chunks, of the byte limit or
-// of a whole lane, whichever is least: the same for every epoch.
+// Returns min(16, mean window rows / 16), but at least 1. The mean is that of K chunks, of the byte
+// limit or of a whole lane, whichever is least. It is the same for every epoch.
 uint32_t DefaultStrip(const ChunkTable& table, const PlanOptions& options, uint64_t rows) {
   const double mean_bytes = static_cast<double>(Sum(table.bytes)) / rows;
   const double chunk_rows = static_cast<double>(rows) / table.rows.size();

@@ -11,36 +11,39 @@
 
 namespace penstock {
 
-// Of the order's definition; a change of anything that decides it needs a new one.
+// Version of the order's definition. A change to anything that decides the order needs a new
+// version.
 inline constexpr uint64_t kOrderVersion = 1;
 
-// docs/concepts/order.md has its rules. It depends on the table and
-// the options alone: not on the batch size, ranks, servers or time. Immutable, thread-safe.
+// docs/concepts/order.md has the rules. The order depends only on the table and the options, not on
+// batch size, ranks, servers or time. Immutable, thread-safe.
 class Plan {
  public:
-  // kInvalidArgument: options or a table out of range. kFailedPrecondition: the split has no
+  // kInvalidArgument: an option or the table is out of range. kFailedPrecondition: the split has no
   // records.
   static absl::StatusOr<Plan> Create(ChunkTable table, const PlanOptions& options);
 
   // Records of the split: the rows of every epoch.
   uint64_t rows() const { return rows_; }
-  // With what was left open decided: lanes is at most the chunks; strip_rows is not 0. Without
-  // shuffling one lane, windows of one chunk, and strip_rows the rows of the largest one.
+  // The options with every default resolved: `lanes` is at most the number of chunks, and
+  // `strip_rows` is not 0. Without shuffling there is one lane, a window is one chunk, and
+  // `strip_rows` is the number of rows of the largest chunk.
   const PlanOptions& options() const { return options_; }
   uint32_t lanes() const { return options_.lanes; }
   uint32_t strip_rows() const { return options_.strip_rows; }
   bool shuffle() const { return options_.shuffle; }
 
   uint32_t num_chunks() const { return static_cast<uint32_t>(table_.rows.size()); }
-  // Records of the split. REQUIRES: chunk < num_chunks().
+  // How many records of the split the chunk has. REQUIRES: chunk < num_chunks().
   uint32_t chunk_rows(uint32_t chunk) const { return table_.rows[chunk]; }
-  // In memory, after decompression. REQUIRES: chunk < num_chunks().
+  // The chunk's size in memory, after decompression. REQUIRES: chunk < num_chunks().
   uint32_t chunk_bytes(uint32_t chunk) const { return table_.bytes[chunk]; }
 
-  // What a cursor belongs to: the content, the split, the options as decided, kOrderVersion.
+  // Identifies the order that a cursor belongs to: a hash of the content, the split, the resolved
+  // options and kOrderVersion.
   uint64_t fingerprint() const { return fingerprint_; }
 
-  // O(chunks): bench/plan_bench.cc.
+  // O(chunks); bench/plan_bench.cc measures it.
   EpochOrder Epoch(uint64_t epoch) const { return EpochOrder(table_, options_, epoch); }
 
  private:

@@ -1,4 +1,4 @@
-// What fixes the order of an epoch, besides the data.
+// The options that fix the order of an epoch, besides the data.
 #ifndef PENSTOCK_CLIENT_PLAN_PLAN_OPTIONS_H_
 #define PENSTOCK_CLIENT_PLAN_PLAN_OPTIONS_H_
 
@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// More, servers refuse.
+// Servers refuse windows of more chunks.
 inline constexpr uint32_t kMaxWindowChunks = 4096;
 
 struct PlanOptions {
@@ -22,11 +22,12 @@ struct PlanOptions {
   uint64_t max_window_bytes = uint64_t{64} << 20;
 };
 
-// What becomes of the rows after the last full step of an epoch.
+// What happens to the rows after the last full step of an epoch.
 enum class Remainder : uint8_t {
   kDrop,   // They are left out.
   kShort,  // They form a shorter step.
-  kCarry,  // They begin the next epoch's first step; of the last epoch they form a short step.
+  // They begin the next epoch's first step. Those of the last epoch form a short step.
+  kCarry,
 };
 
 }  // namespace penstock

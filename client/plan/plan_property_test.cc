@@ -12,8 +12,8 @@
 namespace penstock {
 namespace {
 
-// Rules 2 and 4 of docs/concepts/order.md taken at their word:
-// cut every lane into strips, then deal them out round by round.
+// Rule 5 of docs/concepts/order.md, taken literally: cuts every lane into strips, then deals them
+// out round by round.
 std::vector<Location> OrderByDefinition(const Plan& plan, const EpochOrder& order) {
   std::vector<std::vector<Location>> lanes(order.num_lanes());
   for (uint32_t lane = 0; lane < order.num_lanes(); ++lane) {
@@ -34,7 +34,7 @@ std::vector<Location> OrderByDefinition(const Plan& plan, const EpochOrder& orde
   return rows;
 }
 
-// The records of a range of positions, read as a rank does: by seeking there.
+// Appends the records of a range of positions, read as a rank reads them: it seeks to the first.
 void AppendRecords(const Plan& plan, const EpochOrder& order, const RowRange& range,
                    std::vector<RowRef>& records) {
   EpochOrder::Walker walker(order, range.position);
@@ -46,7 +46,8 @@ void AppendRecords(const Plan& plan, const EpochOrder& order, const RowRange& ra
   }
 }
 
-// The records of epoch 0 in global batches of B over R ranks, where B and R change at every step.
+// Returns the records of epoch 0, read in global batches of B by R ranks. B and R change at every
+// step.
 std::vector<RowRef> RecordsByRanks(const Plan& plan, std::mt19937_64& random) {
   const EpochOrder order = plan.Epoch(0);
   std::vector<RowRef> records;
@@ -74,8 +75,9 @@ TEST(PlanPropertyTest, TheOrderDependsNeitherOnBatchSizeNorOnRanks) {
   }
 }
 
-// What ranks read from `start` on in `num_steps` steps, of each step rank after rank; `start`
-// becomes the last step's end. Every rank is a Steps of its own, as in a process of its own.
+// Returns what all ranks read in `num_steps` steps from `start` on: step by step, and in each step
+// rank by rank. `start` becomes the end of the last step. Every rank has a Steps of its own, as it
+// would in its own process.
 std::vector<RowRef> ReadPhase(const Plan& plan, StepOptions options, uint64_t num_steps,
                               EpochPosition& start) {
   std::vector<Steps> ranks;
@@ -95,7 +97,8 @@ std::vector<RowRef> ReadPhase(const Plan& plan, StepOptions options, uint64_t nu
   return records;
 }
 
-// An elastic training: phases of random lengths and world sizes, resumed from the last one's end.
+// An elastic training: phases of random lengths and world sizes, each resumed where the last one
+// ended.
 TEST(PlanPropertyTest, PhasesOfAnyWorldSizesReadWhatOneRankReads) {
   std::mt19937_64 random(9);
   for (int trial = 0; trial < 600; ++trial) {

@@ -113,7 +113,7 @@ TEST(PlanTest, ChunksWithoutRowsCountButAreNotListed) {
   EXPECT_LE(order.num_windows(0), 3u);
 }
 
-// Chunks of each window of the only lane.
+// Returns the number of chunks in each window of the only lane.
 std::vector<size_t> WindowSizes(const ChunkTable& table, uint64_t max_window_bytes) {
   PlanOptions options;
   options.lanes = 1;
@@ -152,7 +152,7 @@ TEST(PlanTest, OneRecordIsAPlan) {
 TEST(PlanTest, DefaultStripIsASixteenthOfAWindowUpToSixteen) {
   EXPECT_EQ(UniformPlan(/*chunks=*/6400, /*rows=*/1240).strip_rows(), 16u);
   EXPECT_EQ(UniformPlan(/*chunks=*/6400, /*rows=*/9).strip_rows(), 9u);
-  EXPECT_EQ(UniformPlan(/*chunks=*/64, /*rows=*/32).strip_rows(), 2u);  // Windows of one chunk.
+  EXPECT_EQ(UniformPlan(/*chunks=*/64, /*rows=*/32).strip_rows(), 2u);  // Each window is one chunk.
   PlanOptions small_windows;
   small_windows.max_window_bytes = 2000;  // Two chunks.
   EXPECT_EQ(UniformPlan(/*chunks=*/6400, /*rows=*/40, small_windows).strip_rows(), 5u);
@@ -181,7 +181,7 @@ TEST(PlanTest, CountsBeyond32BitsInOneLane) {
   options.window_chunks = 4;
   const Plan plan = UniformPlan(/*chunks=*/10, /*rows=*/3000000000u, options);
   const EpochOrder order = plan.Epoch(0);
-  EXPECT_EQ(order.num_windows(0), 10u);  // Two chunks would pass 2^32 - 1 rows.
+  EXPECT_EQ(order.num_windows(0), 10u);  // Two chunks together would pass 2^32 - 1 rows.
   const Location last = {{0, 0, 9}, 2999999999u};
   EXPECT_EQ(order.Locate(29999999999u), last);
   EXPECT_EQ(order.Position(last), 29999999999u);
@@ -209,7 +209,7 @@ TEST(PlanTest, FingerprintFollowsWhatDecidesTheOrder) {
   EXPECT_EQ(fingerprints.size(), 9u);
 }
 
-// "CHUNK.ROW " of each record.
+// Returns "CHUNK.ROW " for each record.
 std::string OrderText(const Plan& plan, uint64_t epoch) {
   std::string order;
   for (const RowRef& at : Records(plan, epoch)) {
@@ -218,7 +218,7 @@ std::string OrderText(const Plan& plan, uint64_t epoch) {
   return order;
 }
 
-// Values from an independent implementation of the definitions.
+// The values come from an independent implementation of the definitions.
 TEST(PlanTest, OrderOfVersion1StaysAsItIs) {
   PlanOptions options;
   options.seed = 42;
@@ -230,8 +230,8 @@ TEST(PlanTest, OrderOfVersion1StaysAsItIs) {
   EXPECT_EQ(plan.fingerprint(), 8994807632339103426u);
 }
 
-// The same implementation gave this order. Lanes do not divide the 4 chunks of a window: the first
-// windows have 2, 3 and 4.
+// The same implementation gave this order. The number of lanes does not divide the 4 chunks of a
+// window, so the first windows have 2, 3 and 4.
 TEST(PlanTest, OrderOfThreeLanesStaysAsItIs) {
   PlanOptions options;
   options.seed = 7;

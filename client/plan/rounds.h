@@ -8,13 +8,13 @@
 
 namespace penstock {
 
-// Round j is rows [jS, (j+1)S) of every lane that has any of them, in lane order; positions number
-// the rows of all rounds. Immutable, thread-safe.
+// Round j consists of rows [jS, (j+1)S) of every lane that has any of them, in lane order.
+// Positions number the rows of all rounds. Immutable, thread-safe.
 class Rounds {
  public:
   struct LaneRow {
     uint32_t lane = 0;
-    uint64_t row = 0;  // In the lane.
+    uint64_t row = 0;  // Row in the lane.
   };
 
   // REQUIRES: strip_rows > 0; the sum of `lane_rows` fits in 64 bits.
@@ -25,7 +25,7 @@ class Rounds {
   uint32_t num_lanes() const { return static_cast<uint32_t>(lane_rows_.size()); }
   uint64_t lane_rows(uint32_t lane) const { return lane_rows_[lane]; }
 
-  // Whether a lane has its last strip in the round that begins at its row `begin`. O(log lanes).
+  // Whether any lane has its last strip in the round that begins at row `begin`. O(log lanes).
   bool AnyEnds(uint64_t begin) const;
 
   // O(lanes). REQUIRES: position < rows().
@@ -34,14 +34,14 @@ class Rounds {
   uint64_t Position(LaneRow at) const;
 
  private:
-  // Rows of all lanes before `lane_row`, a multiple of S.
+  // How many rows all lanes have before `lane_row`. REQUIRES: lane_row is a multiple of S.
   uint64_t RowsBefore(uint64_t lane_row) const;
-  // Rows of the strip of `lane` that begins at `lane_row`; 0 past its end.
+  // How many rows the strip of `lane` has that begins at `lane_row`; 0 past the lane's end.
   uint64_t StripRows(uint32_t lane, uint64_t lane_row) const;
 
   std::vector<uint64_t> lane_rows_;
   std::vector<uint64_t> ascending_;    // lane_rows_, sorted.
-  std::vector<uint64_t> rows_before_;  // Sums of ascending_: one more than lanes.
+  std::vector<uint64_t> rows_before_;  // Prefix sums of ascending_: one entry more than lanes.
   uint64_t strip_rows_;
 };
 

@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// Record `row` of the chunk's records in the split.
+// Record `row` among the chunk's records of the split.
 struct RowRef {
   uint32_t chunk = 0;
   uint32_t row = 0;
@@ -18,20 +18,20 @@ struct RowRef {
   friend auto operator<=>(const RowRef&, const RowRef&) = default;
 };
 
-// Element i is row i of the window: the rows of its chunks, one chunk after the other, numbered
-// from 0, then put through Shuffle() with the window's key if the plan shuffles.
-// `order` comes from plan.Epoch().
+// Returns the rows of the window in order: element i is row i. The rows of its chunks, one chunk
+// after the other, are numbered from 0 and, if the plan shuffles, permuted by Shuffle() with the
+// window's key. `order` comes from plan.Epoch().
 std::vector<RowRef> WindowOrder(const Plan& plan, const EpochOrder& order, WindowId id);
 
 struct StepRow {
-  uint64_t row = 0;       // Of the global batch.
-  uint64_t position = 0;  // In window.epoch.
+  uint64_t row = 0;       // In the global batch.
+  uint64_t position = 0;  // In epoch window.epoch.
   WindowId window;
   RowRef record;
 };
 
-// One entry for each row of the step that is the rank's, in order. Reads nothing: O(chunks) for
-// each epoch that the step touches, O(window rows) for each window.
+// Returns one entry for each of the rank's rows of the step, in order. Does no I/O. O(chunks) for
+// each epoch that the step touches, and O(window rows) for each window.
 std::vector<StepRow> RowsOfStep(const Plan& plan, const Step& step);
 
 }  // namespace penstock

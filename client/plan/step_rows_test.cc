@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Every rank's rows of every step, put together, are the epochs in the plan's order.
+// The rows of every rank in every step, put together, are the epochs in the plan's order.
 TEST(StepRowsTest, AreTheOrderOfThePlan) {
   std::mt19937_64 random(5);
   for (int i = 0; i < 100; ++i) {
@@ -29,7 +29,7 @@ TEST(StepRowsTest, AreTheOrderOfThePlan) {
                                                        .epochs = 0,
                                                        .rank = rank,
                                                        .world_size = world_size});
-        if (!steps.ok()) break;  // A batch larger than the epoch.
+        if (!steps.ok()) break;  // The batch is larger than the epoch.
         const Step step = steps->At(s);
         const std::vector<StepRow> rows = RowsOfStep(plan, step);
         ASSERT_EQ(rows.size(), step.rank_rows);

@@ -12,7 +12,7 @@ namespace {
 using Wide = unsigned __int128;
 
 constexpr uint64_t kWithoutEnd = std::numeric_limits<uint64_t>::max();
-// Leaves room to count on from any epoch that a cursor may name.
+// Leaves room to count upwards from any epoch that a cursor may name.
 constexpr uint64_t kMaxEpoch = uint64_t{1} << 62;
 
 uint64_t Saturate(Wide number) {
@@ -39,7 +39,7 @@ absl::Status Validate(const StepOptions& options) {
   return absl::OkStatus();
 }
 
-// That an epoch has a full step. A short step is what kShort is for.
+// Checks that an epoch has a full step, or, with kShort, any row at all.
 absl::Status ValidateRows(uint64_t epoch_rows, const StepOptions& options) {
   const bool is_short = options.remainder == Remainder::kShort;
   if (epoch_rows >= options.global_batch_size || (is_short && epoch_rows > 0)) {

@@ -1,5 +1,5 @@
-// Steps of a training or evaluation: which positions each one takes, and which of them are this
-// rank's.
+// The steps of a training or evaluation: which positions each step takes, and which of them belong
+// to this rank.
 #ifndef PENSTOCK_CLIENT_PLAN_STEPS_H_
 #define PENSTOCK_CLIENT_PLAN_STEPS_H_
 
@@ -28,7 +28,7 @@ struct EpochPosition {
   friend bool operator==(const EpochPosition&, const EpochPosition&) = default;
 };
 
-// Positions [position, position + rows) of an epoch; never empty.
+// Positions [position, position + rows) of an epoch. Never empty.
 struct RowRange {
   uint64_t epoch = 0;
   uint64_t position = 0;
@@ -38,36 +38,39 @@ struct RowRange {
 };
 
 struct Step {
-  EpochPosition begin;  // Of the global batch's first row.
-  // Where to resume after it: position < the epoch's rows.
+  EpochPosition begin;  // Where the global batch's first row is.
+  // Where to resume after the step. Its position is less than the epoch's rows.
   EpochPosition end;
-  bool last_of_epoch = false;  // No later step begins in its epoch.
-  uint64_t rows = 0;           // n, of the global batch; below B only for a short step.
+  bool last_of_epoch = false;  // No later step begins in the same epoch.
+  // n, the rows of the global batch. Below B only for a short step.
+  uint64_t rows = 0;
 
   // This rank's rows: [rn/R, (r+1)n/R) of the global batch.
   uint64_t first_row = 0;
   uint64_t rank_rows = 0;  // 0 for some ranks of a short step with n < R.
   std::span<const RowRange> ranges() const { return {range.data(), num_ranges}; }
 
-  std::array<RowRange, 2> range;  // Two where it crosses into the next epoch (kCarry).
+  std::array<RowRange, 2> range;  // Two entries if the step crosses into the next epoch (kCarry).
   size_t num_ranges = 0;
 };
 
-// The steps from a position on. Their tail rule looks at what is left of each epoch from there.
-// Every step is a function of its number: nothing is remembered. Thread-safe.
+// The steps from a position on. The remainder rule applies to the rows of each epoch that are left
+// from that position on. Every step is a function of its number, so nothing is remembered.
+// Thread-safe.
 class Steps {
  public:
-  // `start` may stand anywhere in [0, epoch_rows], in an epoch up to `epochs` (where no step is
-  // left). kInvalidArgument: fewer rows in an epoch than B unless remainder is kShort; B < R;
-  // a rank or start out of range.
+  // `start` may be anywhere in [0, epoch_rows], in any epoch up to `epochs`; in epoch `epochs` no
+  // step is left.
+  // kInvalidArgument: an epoch has fewer rows than B, and `remainder` is not kShort; B is less than
+  // R; or the rank or `start` is out of range.
   static absl::StatusOr<Steps> Create(uint64_t epoch_rows, const StepOptions& options,
                                       EpochPosition start = {});
 
   // 2^64 - 1: without end.
   uint64_t num_steps() const { return num_steps_; }
-  // Steps that begin in an epoch read from its start.
+  // How many steps begin in an epoch that is read from its start.
   uint64_t steps_per_epoch() const;
-  // The most rows that a step has for any rank, ceil(B/R). A rank can have more rows of a short
+  // The most rows that any rank has in any step: ceil(B/R). A rank can have more rows of a short
   // step than of a full one.
   uint64_t max_rank_rows() const;
 
@@ -76,10 +79,10 @@ class Steps {
 
  private:
   Steps(uint64_t epoch_rows, const StepOptions& options, EpochPosition start);
-  // Steps that kDrop and kShort make of that many rows of one epoch.
+  // How many steps kDrop or kShort makes of `rows` rows of one epoch.
   uint64_t StepsOf(uint64_t rows) const;
   uint64_t CountSteps() const;
-  // Where `rows` rows after the first row of start_'s epoch stand.
+  // The position `rows` rows after the first row of start_'s epoch.
   EpochPosition After(unsigned __int128 rows) const;
   Step AtCarried(uint64_t i) const;
   Step AtWithinEpoch(uint64_t i) const;

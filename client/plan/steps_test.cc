@@ -13,7 +13,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// RowNumbers numbered over all epochs.
+// Row numbers, counted over all epochs.
 using RowNumbers = std::vector<uint64_t>;
 
 struct Case {
@@ -56,7 +56,7 @@ RowNumbers RankRows(Case c, uint64_t step, uint32_t rank, uint32_t world_size) {
   return RankRows(c, MakeSteps(c).At(step));
 }
 
-// Every step's rows as the text of docs/internals/design.md has it, one row at a time.
+// Builds every step's rows as docs/concepts/order.md defines them, one row at a time.
 std::vector<RowNumbers> StepsByDefinition(const Case& c) {
   std::vector<RowNumbers> steps;
   RowNumbers step;

@@ -68,7 +68,7 @@ bool EpochOrder::Walker::Next(uint64_t max_rows, WindowRun& run) {
 }
 
 void EpochOrder::Walker::Skip(uint64_t rows) {
-  // Beyond some rounds a seek is cheaper than walking.
+  // Beyond this many rounds a seek is cheaper than walking.
   constexpr uint64_t kRounds = 8;
   const Rounds& rounds = order_->rounds_;
   if (rows / rounds.strip_rows() > kRounds * rounds.num_lanes()) return Seek(position_ + rows);
@@ -82,7 +82,8 @@ void EpochOrder::Walker::Skip(uint64_t rows) {
   }
 }
 
-// Whole strips of this round, at once if all its lanes go on in the next one: the rows skipped.
+// Skips whole strips of this round if every one of its lanes takes part in the next round too.
+// Returns how many rows it skipped.
 uint64_t EpochOrder::Walker::SkipStrips(uint64_t rows) {
   const Rounds& rounds = order_->rounds_;
   if (taken_ > 0 || rows < rounds.strip_rows() || rounds.AnyEnds(round_begin_)) return 0;

@@ -9,7 +9,8 @@
 namespace penstock {
 namespace {
 
-// Fills windows.chunks in place: it holds the permutation, of which those kept move to the front.
+// Fills windows.chunks in place: it holds the permutation, and the chunks that are kept move to its
+// front.
 class Cutter {
  public:
   Cutter(const ChunkTable& table, const PlanOptions& options, Windows& windows)
@@ -64,7 +65,7 @@ class Cutter {
   const PlanOptions& options_;
   Windows& windows_;
   uint32_t kept_ = 0;
-  // Of the open window.
+  // These three describe the open window.
   uint64_t counted_ = 0;
   uint64_t rows_ = 0;
   uint64_t bytes_ = 0;

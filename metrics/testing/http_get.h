@@ -1,4 +1,4 @@
-// A client that reads one page.
+// An HTTP client that reads one page.
 #ifndef PENSTOCK_METRICS_TESTING_HTTP_GET_H_
 #define PENSTOCK_METRICS_TESTING_HTTP_GET_H_
 
@@ -8,17 +8,17 @@
 
 namespace penstock {
 
-// To 127.0.0.1:PORT (of `address`), from an address of this machine, patient for a minute; not
-// valid when nobody listens there.
+// Connects to 127.0.0.1:PORT, with the port of `address`, from the local address `from`. Its
+// reads and writes time out after a minute. The descriptor is not valid if nobody listens there.
 UniqueFd Connect(const std::string& address, const char* from = "127.0.0.1");
 
-// False: the other side has closed.
+// Returns false if the other side has closed.
 bool Send(const UniqueFd& connection, const std::string& bytes);
 // All that comes until the other side closes, or until nothing more has come for a minute.
 std::string ReadToEnd(const UniqueFd& connection);
 
-// The answer's status line, headers and body; empty when 127.0.0.1:PORT (of `address`) does not
-// answer within a minute.
+// Returns the answer's status line, headers and body. Empty if 127.0.0.1:PORT, with the port of
+// `address`, does not answer within a minute.
 std::string HttpGet(const std::string& address, const std::string& path);
 
 }  // namespace penstock

@@ -57,7 +57,7 @@ RecordOrder FileRecords(uint32_t rows) {
 RecordOrder PlanRecords(const Plan& plan, uint64_t epoch) {
   const std::vector<uint32_t> first = FirstRecords(plan);
   const EpochOrder order = plan.Epoch(epoch);
-  std::vector<std::vector<RowRef>> windows(order.num_lanes());  // Each lane's current one.
+  std::vector<std::vector<RowRef>> windows(order.num_lanes());  // The current window of each lane.
   RecordOrder records;
   records.reserve(order.rows());
   EpochOrder::Walker walker(order);

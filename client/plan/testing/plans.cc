@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-// A chunk table of random shape: uniform or not, with empty chunks or without, often tiny.
+// Returns a chunk table of random shape: uniform or not, with or without empty chunks, often tiny.
 ChunkTable RandomTable(std::mt19937_64& random) {
   auto below = [&](uint64_t n) { return random() % n; };
   ChunkTable table;
@@ -55,7 +55,7 @@ Plan UniformPlan(size_t chunks, uint32_t rows, PlanOptions options) {
   return MakePlan(std::move(table), options);
 }
 
-// Positions as runs of at most a random length.
+// Returns the positions from `position` on, as runs of at most a random length.
 std::vector<WindowRun> Runs(const EpochOrder& order, std::mt19937_64& random, uint64_t position) {
   EpochOrder::Walker walker(order, position);
   std::vector<WindowRun> runs;
@@ -76,7 +76,7 @@ std::vector<Location> Rows(const EpochOrder& order) {
   return Rows(Runs(order, random));
 }
 
-// The records of an epoch in the plan's order.
+// Returns the records of an epoch in the plan's order.
 std::vector<RowRef> Records(const Plan& plan, uint64_t epoch) {
   const EpochOrder order = plan.Epoch(epoch);
   std::map<WindowId, std::vector<RowRef>> windows;

@@ -12,20 +12,21 @@
 
 namespace penstock {
 
-// Of any shape: uniform or not, with chunks without rows or not, often tiny; at least one row.
+// A table of any shape: uniform or not, with or without chunks without rows, often tiny. It has at
+// least one row.
 ChunkTable RandomTable(std::mt19937_64& random);
 PlanOptions RandomOptions(std::mt19937_64& random);
 
-// Fails the test, and ends it, if there is no such plan.
+// Fails the test and ends it if there is no such plan.
 Plan MakePlan(ChunkTable table, const PlanOptions& options);
 Plan RandomPlan(std::mt19937_64& random);
-// Chunks of 1,000 bytes.
+// Every chunk has 1,000 bytes.
 Plan UniformPlan(size_t chunks, uint32_t rows, PlanOptions options = {});
 
 // The positions from `position` on, as runs of at most a random length.
 std::vector<WindowRun> Runs(const EpochOrder& order, std::mt19937_64& random,
                             uint64_t position = 0);
-// One entry a row.
+// One entry for each row.
 std::vector<Location> Rows(const std::vector<WindowRun>& runs);
 std::vector<Location> Rows(const EpochOrder& order);
 // The records of an epoch in the plan's order.
