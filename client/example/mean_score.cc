@@ -1,4 +1,5 @@
-// mean_score MANIFEST [SERVERS]: the mean of the `score` tensor over one epoch of chess records.
+// Usage: mean_score MANIFEST [SERVERS]. Prints the mean of the `score` tensor over one epoch of
+// chess records.
 #include <cstdio>
 #include <memory>
 #include <span>

@@ -1,4 +1,4 @@
-// The flags that say how servers are reached: of every program that speaks to them.
+// The flags that say how to reach servers. Every program that talks to servers has them.
 #ifndef PENSTOCK_CLIENT_FLAGS_NETWORK_FLAGS_H_
 #define PENSTOCK_CLIENT_FLAGS_NETWORK_FLAGS_H_
 
@@ -18,16 +18,16 @@ struct NetworkFlags {
   std::string token_file;
 };
 
-// --tls, --tls-ca, --tls-cert, --tls-key, --tls-server-name and --token-file. `flags` must outlive
-// `app`.
+// Adds --tls, --tls-ca, --tls-cert, --tls-key, --tls-server-name and --token-file. `flags` must
+// outlive `app`.
 void AddNetworkFlags(CLI::App& app, NetworkFlags& flags);
 
-// Reads no file. kInvalidArgument: files without --tls, or a certificate without its key.
+// Reads no file. kInvalidArgument: files are given without --tls, or a certificate without its key.
 absl::StatusOr<NetworkOptions> ToNetworkOptions(const NetworkFlags& flags);
 
-// Reads the files. The errors of LoadPemFiles() and of ReadTokenFile(), with the flag in front.
-// What an operator should know of good ones (that one has expired) is added to `warnings`, a line
-// each.
+// Reads the files. Errors are those of LoadPemFiles() and ReadTokenFile(), with the flag in front.
+// If a valid file deserves a warning, such as an expired certificate, one line is added to
+// `warnings`.
 absl::Status CheckNetworkFiles(const NetworkOptions& network, std::vector<std::string>& warnings);
 
 }  // namespace penstock

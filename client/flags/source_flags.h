@@ -1,5 +1,6 @@
-// The flags that say where batches come from, in which order and how: of every program with a
-// Loader. Flags whose defaults differ between programs (--dtype, --seed, the batch) are their own.
+// The flags that say where batches come from, in which order and how. Every program with a Loader
+// has them. Flags whose defaults differ between programs (--dtype, --seed, the batch size) belong
+// to the programs.
 #ifndef PENSTOCK_CLIENT_FLAGS_SOURCE_FLAGS_H_
 #define PENSTOCK_CLIENT_FLAGS_SOURCE_FLAGS_H_
 
@@ -14,7 +15,7 @@
 
 namespace penstock {
 
-// As on the command line, where nothing has been parsed further.
+// The values as on the command line, not parsed further.
 struct SourceFlags {
   std::string servers = "local:";
   std::string data_root;
@@ -34,7 +35,7 @@ struct SourceFlags {
 };
 
 // Adds the dataset, which is given as a positional argument or by --manifest. `manifest` must
-// outlive `app`. Whether it was given is CheckManifestFlag()'s to say.
+// outlive `app`. CheckManifestFlag() tells whether it was given.
 CLI::Option* AddManifestFlag(CLI::App& app, std::string& manifest);
 
 // kInvalidArgument: no dataset was given.
@@ -43,16 +44,17 @@ absl::Status CheckManifestFlag(const std::string& manifest);
 // `flags` must outlive `app`.
 void AddSourceFlags(CLI::App& app, SourceFlags& flags);
 
-// The same but for the flags of the order and of what an epoch leaves out: of programs that read
-// every record once.
+// Like AddSourceFlags(), but without the flags of the order and of the remainder: for programs that
+// read every record once. `flags` must outlive `app`.
 void AddOneReadFlags(CLI::App& app, SourceFlags& flags);
 
-// Fills in what `flags` say, but the spec. Reads no file. kInvalidArgument names the flag.
+// Fills in what `flags` say, except the spec. Reads no file. kInvalidArgument: a flag is wrong; the
+// message names it.
 absl::Status FillLoaderOptions(const SourceFlags& flags, LoaderOptions& options);
 
-// What FillLoaderOptions() did not look at, beneath `options` that it filled in:
-// CheckNetworkFiles() of servers, and a data root that servers have no use for is added to
-// `warnings`.
+// Checks what FillLoaderOptions() did not: with servers, the files of CheckNetworkFiles(). Adds a
+// line to `warnings` if there is a data root, which servers ignore. `options` are those that
+// FillLoaderOptions() filled in.
 absl::Status CheckSource(const LoaderOptions& options, std::vector<std::string>& warnings);
 
 }  // namespace penstock

@@ -16,7 +16,7 @@ class SourceFlagsTest : public ::testing::Test {
  protected:
   SourceFlagsTest() { AddSourceFlags(app_, flags_); }
 
-  // What the loader is told after these arguments.
+  // Returns the loader's options for these arguments.
   absl::StatusOr<LoaderOptions> Parse(const std::string& arguments) {
     app_.parse(arguments);
     LoaderOptions options;

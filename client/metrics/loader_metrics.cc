@@ -80,7 +80,7 @@ void AddLoaderMetrics(const LoaderStats& stats, MetricFamilies& families) {
                       static_cast<double>(stats.rows));
   families.AddCounter("penstock_client_batch_bytes_total", "Bytes of batches handed out.",
                       static_cast<double>(stats.bytes));
-  // Its rate is the share of the time that the consumer waits: 0 to 1.
+  // The counter's rate is the share of time that the consumer waits: 0 to 1.
   families.AddCounter("penstock_client_wait_seconds_total",
                       "Time that the consumer waited for a batch, a wait under way included.",
                       absl::ToDoubleSeconds(stats.wait));

@@ -1,4 +1,4 @@
-// What Prometheus reads of a loader.
+// The metrics of a loader, for Prometheus.
 #ifndef PENSTOCK_CLIENT_METRICS_LOADER_METRICS_H_
 #define PENSTOCK_CLIENT_METRICS_LOADER_METRICS_H_
 
@@ -9,11 +9,11 @@
 
 namespace penstock {
 
-// Servers that have time series of their own, the first ones of LoaderStats; the rest are added up
-// as server="other", so that a set that comes and goes costs a bounded number of series.
+// The first servers of LoaderStats, up to this number, have time series of their own. The others
+// are added up as server="other". So a changing set of servers has a bounded number of series.
 inline constexpr size_t kMaxServerSeries = 128;
 
-// penstock_client_* and process_*.
+// Adds penstock_client_* and process_*.
 void AddLoaderMetrics(const LoaderStats& stats, MetricFamilies& families);
 
 }  // namespace penstock

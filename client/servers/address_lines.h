@@ -1,4 +1,4 @@
-// The text of an address file.
+// Parses the text of an address file.
 #ifndef PENSTOCK_CLIENT_SERVERS_ADDRESS_LINES_H_
 #define PENSTOCK_CLIENT_SERVERS_ADDRESS_LINES_H_
 
@@ -10,9 +10,9 @@
 
 namespace penstock {
 
-// One HOST:PORT a line; '#' begins a comment, empty lines are skipped. kInvalidArgument, naming
-// the line: anything else; no address at all; a last line without its newline, for it may be half
-// an address that is still being written.
+// Parses one HOST:PORT in each line. '#' begins a comment; empty lines are skipped.
+// kInvalidArgument: a line is something else (the message names it); there is no address; or the
+// last line has no newline, so it may be half of an address that is still being written.
 absl::StatusOr<std::vector<std::string>> ParseAddressLines(absl::string_view text);
 
 }  // namespace penstock

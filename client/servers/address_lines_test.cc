@@ -32,7 +32,7 @@ TEST(AddressLinesTest, AHostIsAscii) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 2: 'b\\xff:7070'")));
 }
 
-// Each prefix of a file is either refused or names some of its servers, whole.
+// Each prefix of a file is either refused or names some of its servers, never part of an address.
 TEST(AddressLinesTest, NoPrefixNamesAnotherServer) {
   const std::string text = "10.0.0.1:7070\n10.0.0.2:7071\n";
   for (size_t size = 0; size < text.size(); ++size) {

@@ -1,4 +1,4 @@
-// The servers behind a name.
+// The servers behind a DNS name.
 #ifndef PENSTOCK_CLIENT_SERVERS_DNS_LOOK_H_
 #define PENSTOCK_CLIENT_SERVERS_DNS_LOOK_H_
 
@@ -13,7 +13,8 @@
 namespace penstock {
 
 // Every address of a name is a server. While the name cannot be resolved, or has no address, the
-// last ones stay: a name server that is away must not cost the servers. Not thread-safe.
+// last known servers stay, so that a failing name server does not cost a job its servers. Not
+// thread-safe.
 class DnsLook final : public ServerLook {
  public:
   DnsLook(std::string host, uint16_t port, std::shared_ptr<Resolver> resolver);
@@ -23,7 +24,7 @@ class DnsLook final : public ServerLook {
  private:
   const std::string host_;
   const uint16_t port_;
-  const std::shared_ptr<Resolver> resolver_;  // Shared with the other names' looks.
+  const std::shared_ptr<Resolver> resolver_;  // Shared with the looks at other names.
   std::vector<std::string> known_;
 };
 

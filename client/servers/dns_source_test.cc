@@ -1,4 +1,4 @@
-// dns:/// sources over a resolver that a test controls, and over the system's.
+// Tests dns:/// sources with a resolver that the test controls, and with the system's.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -17,7 +17,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-// Answers what it was told last; can keep silent. Thread-safe.
+// Gives the answer that the test set last, or keeps silent. Thread-safe.
 class FakeResolver final : public Resolver {
  public:
   void Answer(const std::string& host, absl::StatusOr<std::vector<std::string>> answer) {
@@ -174,7 +174,7 @@ TEST_F(SystemResolverTest, TakesNumbersForAddresses) {
   EXPECT_THAT(MakeSystemResolver()->Resolve("127.0.0.1", 1, {}).value(), Contains("127.0.0.1:1"));
 }
 
-// "invalid" is a domain that never exists (RFC 6761); without a name server nobody can tell.
+// "invalid" is a domain that never exists (RFC 6761). Without a name server nobody can tell.
 TEST_F(SystemResolverTest, NamesWhatIsUnknown) {
   const absl::Status status = MakeSystemResolver()->Resolve("penstock.invalid", 1, {}).status();
   EXPECT_TRUE(absl::IsNotFound(status) || absl::IsUnavailable(status)) << status;
@@ -185,7 +185,7 @@ TEST_F(SystemResolverTest, EndsWhenItIsNoLongerWanted) {
   std::stop_source stop;
   stop.request_stop();
   const auto addresses = MakeSystemResolver()->Resolve("penstock.invalid", 1, stop.get_token());
-  EXPECT_FALSE(addresses.ok());  // kCancelled, unless the answer was there at once.
+  EXPECT_FALSE(addresses.ok());  // kCancelled, unless the answer came at once.
 }
 
 }  // namespace

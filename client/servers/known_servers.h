@@ -1,4 +1,4 @@
-// The servers that there are, for who asks now and then.
+// The current servers, for callers that ask from time to time.
 #ifndef PENSTOCK_CLIENT_SERVERS_KNOWN_SERVERS_H_
 #define PENSTOCK_CLIENT_SERVERS_KNOWN_SERVERS_H_
 
@@ -14,17 +14,18 @@
 
 namespace penstock {
 
-// Follows `servers` while it lives. Thread-safe.
+// Follows `servers` as long as it lives. Thread-safe.
 class KnownServers {
  public:
-  // kInvalidArgument: `servers`; kResourceExhausted as of ServerSource::Start().
+  // kInvalidArgument: `servers` is no server list. kResourceExhausted: as ServerSource::Start().
   static absl::StatusOr<std::unique_ptr<KnownServers>> Follow(absl::string_view servers);
 
-  // Those of this moment, maybe none. The problem also says where a term has not told its own yet.
+  // The current servers, maybe none. `problem` is also set while a term has not reported its
+  // servers yet.
   ServerSet Now();
 
-  // Now(), once each term has told its own and there is one at all, or after `timeout`.
-  // kUnavailable: none were found, and why.
+  // Waits until each term has reported its servers and there is at least one, or until `timeout`.
+  // Then returns Now(). kUnavailable: no server was found; the message says why.
   absl::StatusOr<ServerSet> WaitForFirst(absl::Duration timeout);
 
  private:
@@ -34,7 +35,7 @@ class KnownServers {
   Mutex mutex_;
   CondVar changed_;
   ServerSet set_ ABSL_GUARDED_BY(mutex_) = {{}, absl::OkStatus(), /*complete=*/false};
-  std::unique_ptr<ServerSource> source_;  // Last: it calls what fills in set_.
+  std::unique_ptr<ServerSource> source_;  // Last member: its calls fill in set_.
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Looks now and then, on a thread of its own.
+// A source that looks for servers from time to time, on a thread of its own.
 #ifndef PENSTOCK_CLIENT_SERVERS_LOOKING_SOURCE_H_
 #define PENSTOCK_CLIENT_SERVERS_LOOKING_SOURCE_H_
 
@@ -16,11 +16,11 @@ namespace penstock {
 
 struct LookTimes {
   absl::Duration every;
-  absl::Duration retry_every;  // While the last look told of a problem.
-  absl::Duration refresh_gap;  // At least, between two looks.
+  absl::Duration retry_every;  // While the last look had a problem.
+  absl::Duration refresh_gap;  // Minimum time between two looks.
 };
 
-// Thread-safe after Start().
+// Thread-safe once Start() has returned.
 class LookingSource final : public ServerSource {
  public:
   LookingSource(std::unique_ptr<ServerLook> look, const LookTimes& times);
@@ -31,14 +31,14 @@ class LookingSource final : public ServerSource {
 
  private:
   void Run(const std::stop_token& stop);
-  // Until it is time to look again, or the end.
+  // Waits until the next look is due, or until `stop` is requested.
   void Wait(const std::stop_token& stop, std::chrono::steady_clock::time_point looked_at,
             bool had_problem);
 
   const std::unique_ptr<ServerLook> look_;
   const LookTimes times_;
   OnSet on_set_;
-  UniqueFd wake_;  // eventfd(2): Refresh(), or the end.
+  UniqueFd wake_;  // An eventfd(2) that wakes the thread, for Refresh() or to stop.
   std::jthread thread_;
 };
 

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// One status that tells both.
+// Adds `more` to `problem`, so that one status says both.
 void AddProblem(const absl::Status& more, absl::Status& problem) {
   if (more.ok()) return;
   problem = problem.ok() ? more
@@ -44,7 +44,7 @@ void MixedSource::Refresh() {
   for (const auto& source : sources_) source->Refresh();
 }
 
-// The call stays under the lock: a later set must not overtake it.
+// Makes the call under the lock, so that a later set cannot overtake it.
 void MixedSource::Update(size_t source, const ServerSet& set) {
   MutexLock lock(&mutex_);
   sets_[source] = set;

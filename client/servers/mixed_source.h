@@ -12,8 +12,8 @@
 
 namespace penstock {
 
-// The union of its sources' sets and their problems. Until each has told its set once, it tells
-// those of the others, as not complete. Thread-safe.
+// Reports the union of the sets of its sources, and their problems. Until each source has reported
+// a set, it reports the sets of the others, marked as not complete. Thread-safe.
 class MixedSource final : public ServerSource {
  public:
   explicit MixedSource(std::vector<std::unique_ptr<ServerSource>> sources)
@@ -29,7 +29,7 @@ class MixedSource final : public ServerSource {
   OnSet on_set_;
   Mutex mutex_;
   std::vector<ServerSet> sets_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<ServerSource>> sources_;  // Last: they call Update().
+  std::vector<std::unique_ptr<ServerSource>> sources_;  // Last member: they call Update().
 };
 
 }  // namespace penstock

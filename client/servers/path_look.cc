@@ -30,7 +30,7 @@ PathWatch::PathWatch() : inotify_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {}
 
 void PathWatch::Watch(const std::string& folder) {
   if (!inotify_.valid()) return;
-  // The same number as before if the folder is the same.
+  // inotify returns the same number as before if the folder is the same.
   const int watch = inotify_add_watch(inotify_.get(), folder.c_str(), kChanges);
   if (watched_ >= 0 && watch != watched_) inotify_rm_watch(inotify_.get(), watched_);
   watched_ = watch;
@@ -83,7 +83,7 @@ ServerSet PathLook::Look(const std::stop_token&) {
   const std::filesystem::path path(path_);
   struct stat info;
   const bool is_folder = stat(path_.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-  // Watched before it is read, so that no change falls in between.
+  // Watch before reading, so that no change is missed in between.
   const std::string parent = path.has_parent_path() ? path.parent_path().string() : ".";
   watch_.Watch(is_folder ? path_ : parent);
   reread_ |= watch_.TakeChanges(is_folder ? "" : path.filename().string());
@@ -129,21 +129,22 @@ absl::Status PathLook::LookAtFile(const std::string& name, const std::string& pa
   File file;
   if (const auto known = files_.find(name); known != files_.end()) file = known->second;
   struct stat info;
-  // Before it is opened: a socket, as of --shm-socket, cannot be, and not everybody may try.
+  // Check before opening: a socket, such as that of --shm-socket, cannot be opened, and not every
+  // user may try.
   if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) return absl::OkStatus();
-  // Not blocking: it may turn out to be a pipe.
+  // Do not block: the file may turn out to be a pipe.
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid() || fstat(fd.get(), &info) != 0) {
-    if (errno == ENOENT && !name.empty()) return absl::OkStatus();  // Vanished meanwhile.
+    if (errno == ENOENT && !name.empty()) return absl::OkStatus();  // It has vanished meanwhile.
     file.problem = ErrnoToStatus(errno, "file:" + path);
     files[name] = std::move(file);
     return absl::OkStatus();
   }
-  if (!S_ISREG(info.st_mode)) return absl::OkStatus();  // Replaced meanwhile.
+  if (!S_ISREG(info.st_mode)) return absl::OkStatus();  // It was replaced meanwhile.
   const FileStamp stamp = FileStamp::Of(info);
   if (stamp != file.stamp || reread_) {
     absl::StatusOr<std::string> text = ReadText(fd.get(), kMaxFileBytes);
-    // One that could not be read is tried again at the next look.
+    // A file that could not be read is tried again at the next look.
     file.stamp = text.ok() ? stamp : FileStamp();
     absl::StatusOr<std::vector<std::string>> addresses =
         text.ok() ? ParseAddressLines(*text) : text.status();

@@ -1,4 +1,4 @@
-// The servers that a file, or the files of a folder, name.
+// The servers named by a file, or by the files of a folder.
 #ifndef PENSTOCK_CLIENT_SERVERS_PATH_LOOK_H_
 #define PENSTOCK_CLIENT_SERVERS_PATH_LOOK_H_
 
@@ -15,18 +15,20 @@
 
 namespace penstock {
 
-// Tells at once that something in a folder changed.
-// inotify(7), where it works: it sees what this machine does, not what others do to a shared file
-// system, and its instances are limited. Not thread-safe.
+// Reports changes in a folder at once, through inotify(7) if it works. inotify sees what this
+// machine does, but not what other machines do to a shared file system, and the number of its
+// instances is limited. Not thread-safe.
 class PathWatch {
  public:
   PathWatch();
 
-  // Watches this folder from now on, and no other; it may not be there yet: then call again.
+  // Watches this folder and no other from now on. If the folder does not exist yet, call Watch()
+  // again later.
   void Watch(const std::string& folder);
-  // Whether there were changes since the last call: of the file `name`, or of any if it is empty.
+  // Whether the file `name` changed since the last call. If `name` is empty: whether any file
+  // changed.
   bool TakeChanges(const std::string& name);
-  // Readable while there may be changes; -1: inotify is not to be had.
+  // Readable while there may be changes. -1: inotify is not available.
   int descriptor() const { return inotify_.get(); }
 
  private:
@@ -34,13 +36,15 @@ class PathWatch {
   int watched_ = -1;
 };
 
-// Each file is read as ParseAddressLines() says; in a folder all but hidden files and what is no
-// file. A file that cannot be read or is invalid keeps the servers that it named last; one that
-// vanished from the folder names none. While the path itself is away, all that was known stays: a
-// file system that is away must not cost the servers. Not thread-safe.
+// Reads each file with ParseAddressLines(). In a folder it skips hidden files and everything that
+// is not a regular file.
+//
+// A file that cannot be read or is invalid keeps the servers that it named last. A file that
+// vanished from the folder names none. While the path itself is missing, all known servers stay, so
+// that a file system that is away does not cost a job its servers. Not thread-safe.
 class PathLook final : public ServerLook {
  public:
-  static constexpr size_t kMaxFiles = 65'536;       // Of a folder.
+  static constexpr size_t kMaxFiles = 65'536;       // In a folder.
   static constexpr size_t kMaxFileBytes = 4 << 20;  // About 200,000 servers.
 
   explicit PathLook(std::string path);
@@ -50,22 +54,22 @@ class PathLook final : public ServerLook {
 
  private:
   struct File {
-    FileStamp stamp;                     // When it was read last.
-    std::vector<std::string> addresses;  // As they could be read last.
+    FileStamp stamp;                     // Of the last time that it was read.
+    std::vector<std::string> addresses;  // From the last time that it was valid.
     absl::Status problem;
   };
-  using Files = std::map<std::string, File>;  // By name; a single file is called "".
+  using Files = std::map<std::string, File>;  // By name. A single file is called "".
 
-  // Replaces files_, or says why not.
+  // Replaces files_, or returns why it could not.
   absl::Status LookAtPath();
   absl::Status LookAtFolder();
-  // Adds the file called `name` to `files`, unless it is none. `path` is where it is.
+  // Adds the file called `name` to `files`, unless it is not a regular file. `path` is where it is.
   absl::Status LookAtFile(const std::string& name, const std::string& path, Files& files) const;
   ServerSet Known(absl::Status problem) const;
 
-  std::string path_;  // Without a slash at its end.
+  std::string path_;  // Without a slash at the end.
   PathWatch watch_;
-  bool reread_ = true;  // Whatever the stamps say.
+  bool reread_ = true;  // Read the files even if their stamps are unchanged.
   Files files_;
 };
 

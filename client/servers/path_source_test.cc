@@ -1,4 +1,4 @@
-// file: sources over real files and folders.
+// Tests file: sources with real files and folders.
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -24,7 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A socket as --shm-socket has one, and its descriptor.
+// Makes a socket at `path`, like that of --shm-socket, and returns its descriptor.
 UniqueFd SocketAt(const std::string& path) {
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM, 0));
   sockaddr_un address = {};
@@ -34,7 +34,7 @@ UniqueFd SocketAt(const std::string& path) {
   return fd;
 }
 
-// One look after the other, without threads.
+// Looks once at a time, without threads.
 class PathLookTest : public ::testing::Test {
  protected:
   ServerSet Look(const std::string& path) {
@@ -90,7 +90,7 @@ TEST_F(PathLookTest, ARestartedServerReplacesItsAddress) {
   folder_.Write("new", "a:2\n");
   std::filesystem::rename(folder_.File("new"), folder_.File("one"));
   EXPECT_THAT(Look(folder_.path()).addresses, ElementsAre("a:2"));
-  folder_.Write("one", "a:3\n");  // In place, and of the same size.
+  folder_.Write("one", "a:3\n");  // In place, and with the same size.
   EXPECT_THAT(Look(folder_.path()).addresses, ElementsAre("a:3"));
 }
 
@@ -151,7 +151,7 @@ class PathSourceTest : public ::testing::Test {
     source_ = MakeServerSource(absl::StrCat("file:", path), options_).value();
     ASSERT_OK(source_->Start(recorder_.Listener()));
   }
-  // Only inotify is left.
+  // Leaves only inotify to notice changes.
   void NeverPoll() {
     options_.look_at_path_every = options_.retry_every = absl::Hours(10);
     options_.refresh_gap = absl::Milliseconds(1);
@@ -193,7 +193,7 @@ TEST_F(PathSourceTest, AMissingPathIsWaitedFor) {
 }
 
 TEST_F(PathSourceTest, PollingFindsWhatInotifyDoesNotTell) {
-  // A watch on the folder sees nothing of what a link in it leads to.
+  // A watch on the folder does not see changes of a link's target.
   options_.look_at_path_every = absl::Milliseconds(10);
   const std::string target = folder_.Write("elsewhere/one", "a:1\n");
   std::filesystem::create_directory(folder_.File("servers"));

@@ -1,4 +1,4 @@
-// From names to addresses.
+// Resolves names to addresses.
 #ifndef PENSTOCK_CLIENT_SERVERS_RESOLVER_H_
 #define PENSTOCK_CLIENT_SERVERS_RESOLVER_H_
 
@@ -16,13 +16,14 @@ namespace penstock {
 class Resolver {
  public:
   virtual ~Resolver() = default;
-  // Every IPv4 and IPv6 address of `host`, as ADDRESS:PORT. Blocks; kCancelled soon after `stop`
-  // is requested. kNotFound: there is no such name; kUnavailable: nobody could tell.
+  // Returns every IPv4 and IPv6 address of `host`, as ADDRESS:PORT. Blocks. kCancelled: soon after
+  // `stop` is requested. kNotFound: there is no such name. kUnavailable: no name server could
+  // answer.
   virtual absl::StatusOr<std::vector<std::string>> Resolve(const std::string& host, uint16_t port,
                                                            const std::stop_token& stop) = 0;
 };
 
-// getaddrinfo(3): /etc/hosts, DNS and what else the system is set up for.
+// Uses getaddrinfo(3), so /etc/hosts, DNS and whatever else the system is configured for.
 std::shared_ptr<Resolver> MakeSystemResolver();
 
 }  // namespace penstock

@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-// "::1:7070" would be an address without a port as well as one with it.
+// Without brackets "::1:7070" could be an address with or without a port.
 bool IsHost(absl::string_view host) {
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (bracketed) host = host.substr(1, host.size() - 2);
@@ -27,7 +27,7 @@ bool IsHost(absl::string_view host) {
   return !host.empty();
 }
 
-// False: not HOST:PORT.
+// Returns false if `address` is not HOST:PORT.
 bool SplitAddress(absl::string_view address, std::string& host, uint16_t& port) {
   const size_t colon = address.rfind(':');
   uint32_t number = 0;

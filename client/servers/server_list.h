@@ -1,4 +1,4 @@
-// What a user writes to say where the servers are.
+// Parses what a user writes to say where the servers are.
 #ifndef PENSTOCK_CLIENT_SERVERS_SERVER_LIST_H_
 #define PENSTOCK_CLIENT_SERVERS_SERVER_LIST_H_
 
@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// "local:": decode in this process.
+// Means: decode in this process.
 inline constexpr absl::string_view kLocalServer = "local:";
 
 struct ServerTerm {
@@ -22,18 +22,19 @@ struct ServerTerm {
   uint16_t port = 0;      // kDns
   std::string path = {};  // kPath
 
-  // Names servers that come and go.
+  // Whether the term names servers that come and go.
   bool is_live() const { return kind == Kind::kDns || kind == Kind::kPath; }
 };
 
-// "local:" alone, or a list with commas of
+// Parses "local:" alone, or a list, separated by commas, of
 //   HOST:PORT          one server; [ADDRESS]:PORT for IPv6
 //   dns:///HOST:PORT   every address of the name
 //   file:PATH          what the file, or the files of the folder, name; no comma in PATH
 // kInvalidArgument: anything else, a term that is named twice, or local: among others.
 absl::StatusOr<std::vector<ServerTerm>> ParseServerList(absl::string_view servers);
 
-// OK for HOST:PORT with a port from 1 on; otherwise kInvalidArgument, naming `address`.
+// OK if `address` is HOST:PORT with a port of at least 1. Otherwise kInvalidArgument, naming
+// `address`.
 absl::Status CheckServerAddress(absl::string_view address);
 
 }  // namespace penstock

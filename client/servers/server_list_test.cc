@@ -18,7 +18,7 @@ TEST(ServerListTest, ReadsEveryKindOfTerm) {
   EXPECT_EQ((*terms)[0].text, "10.0.0.1:70");
   EXPECT_EQ((*terms)[1].text, "[::1]:71");
   EXPECT_EQ((*terms)[2].kind, Kind::kDns);
-  EXPECT_EQ((*terms)[2].host, "workers.local.");  // The dot: nothing is appended to it.
+  EXPECT_EQ((*terms)[2].host, "workers.local.");  // The dot at the end: no domain is appended.
   EXPECT_EQ((*terms)[2].port, 72);
   EXPECT_EQ((*terms)[3].kind, Kind::kPath);
   EXPECT_EQ((*terms)[3].path, "/run/p");

@@ -1,4 +1,4 @@
-// One look at where the servers are.
+// One look for servers.
 #ifndef PENSTOCK_CLIENT_SERVERS_SERVER_LOOK_H_
 #define PENSTOCK_CLIENT_SERVERS_SERVER_LOOK_H_
 
@@ -8,13 +8,13 @@
 
 namespace penstock {
 
-// Used by one thread. Not thread-safe.
+// Used by one thread at a time. Not thread-safe.
 class ServerLook {
  public:
   virtual ~ServerLook() = default;
-  // May block; returns soon, with anything, once `stop` is requested.
+  // May block. Once `stop` is requested it returns soon, with any result.
   virtual ServerSet Look(const std::stop_token& stop) = 0;
-  // Readable when there may be something new, until the next Look(); -1: this one cannot tell.
+  // Readable, until the next Look(), when there may be something new. -1: this look cannot tell.
   virtual int descriptor() const { return -1; }
 };
 

@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<ServerSource>> MakeServerSource(absl::string_view
       fixed.push_back(term.text);
     }
   }
-  // First: they are told before the others can be.
+  // Put them first, so that they are reported before the others can be.
   if (!fixed.empty()) sources.insert(sources.begin(), MakeFixedServers(std::move(fixed)));
   if (sources.size() == 1) return std::move(sources.front());
   return std::make_unique<MixedSource>(std::move(sources));

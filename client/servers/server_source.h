@@ -1,4 +1,4 @@
-// Where the servers are, as it changes.
+// The servers of a job, as the set changes.
 #ifndef PENSTOCK_CLIENT_SERVERS_SERVER_SOURCE_H_
 #define PENSTOCK_CLIENT_SERVERS_SERVER_SOURCE_H_
 
@@ -16,47 +16,51 @@
 namespace penstock {
 
 struct ServerSet {
-  std::vector<std::string> addresses;  // HOST:PORT or "local:"; sorted, each once; maybe none.
-  // Not OK: some of it is missing, or as it was when it could be read last; names what and why.
+  // HOST:PORT or "local:"; sorted, without duplicates; may be empty.
+  std::vector<std::string> addresses;
+  // Not OK: some servers are missing or not up to date. The message says which term and why.
   absl::Status problem;
-  // False: of several sources, some have not told theirs yet.
+  // False: some of several sources have not reported their servers yet.
   bool complete = true;
 
   friend bool operator==(const ServerSet&, const ServerSet&) = default;
 };
 
-// Tells the servers that there are, and again whenever that changes. The destructor returns when
-// no further call can come. Start() once; Thread-safe otherwise.
+// Reports the set of servers, and again whenever it changes. After the destructor has returned, it
+// makes no further call. Call Start() once. Otherwise thread-safe.
 class ServerSource {
  public:
   using OnSet = std::function<void(const ServerSet&)>;
   virtual ~ServerSource() = default;
 
-  // `on_set` is called whenever the set or its problem has changed and, soon, once at first: on
-  // the source's own threads or before Start() returns, never twice at a time. It must not block.
+  // Calls `on_set` once soon, and then whenever the set or its problem has changed. The calls come
+  // from the source's own threads or before Start() returns, and never two at a time. `on_set` must
+  // not block.
   // kResourceExhausted: a thread could not be started.
   virtual absl::Status Start(OnSet on_set) = 0;
-  // A server was lost: look again soon.
+  // Looks again soon. Call it when a server was lost.
   virtual void Refresh() = 0;
 };
 
 struct ServerSourceOptions {
-  std::shared_ptr<Resolver> resolver;  // Shared by all names; null: the system's.
-  // A server that joins is to be used within 2 s. The price is two questions a second and client
-  // to the next name server; caches on the way (systemd-resolved, nscd, a node's) answer most.
+  std::shared_ptr<Resolver> resolver;  // Shared by all names; null: the system's resolver.
+  // A server that joins shall be used within 2 s. The price is two queries a second from each
+  // client to the nearest name server. Caches on the way (systemd-resolved, nscd, a node's cache)
+  // answer most of them.
   absl::Duration resolve_every = absl::Seconds(1);
-  absl::Duration look_at_path_every = absl::Seconds(1);  // Beside what inotify tells.
-  absl::Duration retry_every = absl::Seconds(1);         // While there is a problem, if shorter.
-  // Of looks that Refresh() or inotify ask for: at least so long after the last one began.
+  absl::Duration look_at_path_every = absl::Seconds(1);  // In addition to inotify's events.
+  absl::Duration retry_every = absl::Seconds(1);  // While there is a problem, if this is shorter.
+  // Minimum time from the start of one look to a look that Refresh() or inotify asks for.
   absl::Duration refresh_gap = absl::Milliseconds(500);
 };
 
-// As ParseServerList() reads `servers`; that all of it is known later: nothing is read or resolved
-// before Start(). A server that several terms name is one.
+// Makes the source of `servers`, which ParseServerList() parses. Errors as ParseServerList(). Reads
+// and resolves nothing before Start(), so nobody knows earlier whether the terms lead to servers. A
+// server that several terms name counts once.
 absl::StatusOr<std::unique_ptr<ServerSource>> MakeServerSource(
     absl::string_view servers, const ServerSourceOptions& options = {});
 
-// Always the same servers, told inside Start().
+// Always the same servers, reported inside Start().
 std::unique_ptr<ServerSource> MakeFixedServers(std::vector<std::string> addresses);
 
 }  // namespace penstock

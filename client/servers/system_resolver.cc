@@ -14,8 +14,8 @@
 namespace penstock {
 namespace {
 
-// getaddrinfo() cannot be ended while a name server keeps silent, so it runs on a thread of the C
-// library's, which is left alone when the answer is no longer wanted.
+// One call of getaddrinfo(). It cannot be ended while a name server keeps silent, so it runs on a
+// thread of the C library, which is abandoned when nobody wants the answer any more.
 class Lookup {
  public:
   explicit Lookup(std::string host) : request_(std::make_unique<Request>()) {
@@ -33,7 +33,7 @@ class Lookup {
     if (gai_error(&request_->control) == EAI_INPROGRESS &&
         gai_cancel(&request_->control) != EAI_CANCELED &&
         gai_error(&request_->control) == EAI_INPROGRESS) {
-      // Given up on purpose: the thread will still write to it. Some 200 bytes, once for each
+      // Leaked on purpose: the thread will still write to it. It is some 200 bytes, once for each
       // source that ends while a name server keeps silent.
       request_.release();
       return;
@@ -41,7 +41,7 @@ class Lookup {
     if (request_->control.ar_result != nullptr) freeaddrinfo(request_->control.ar_result);
   }
 
-  // 0, or an error of getaddrinfo(); EAI_INPROGRESS once `stop` is requested.
+  // Returns 0 or an error of getaddrinfo(); EAI_INPROGRESS once `stop` is requested.
   int Wait(const std::stop_token& stop) {
     if (error_ != 0) return error_;
     const gaicb* list[] = {&request_->control};
@@ -71,7 +71,7 @@ absl::Status ResolveError(int error, const std::string& host) {
   return none ? absl::NotFoundError(message) : absl::UnavailableError(message);
 }
 
-// Empty: not an address that can be written.
+// Returns the empty string if the address cannot be written as text.
 std::string Numeric(const addrinfo& info, uint16_t port) {
   char host[NI_MAXHOST];
   const int error =

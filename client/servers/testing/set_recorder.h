@@ -1,4 +1,4 @@
-// What a source told, for a test to wait for.
+// Records the sets that a source reports, for a test to wait for.
 #ifndef PENSTOCK_CLIENT_SERVERS_TESTING_SET_RECORDER_H_
 #define PENSTOCK_CLIENT_SERVERS_TESTING_SET_RECORDER_H_
 
@@ -25,7 +25,8 @@ class SetRecorder {
       changed_.NotifyAll();
     };
   }
-  // Whether a set that `wanted` is true for was told, from the first on that was not waited for.
+  // Waits for a set for which `wanted` is true. Looks at sets in order, from the first one that no
+  // earlier call has looked at. False: none came within kPatience.
   template <typename Predicate>
   bool WaitFor(Predicate wanted) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
