@@ -1,4 +1,5 @@
-// Counts operator new while a loader runs: a test binary of its own, for it replaces the operator.
+// Counts calls of operator new while a loader runs. It is a test binary of its own because it
+// replaces the operator.
 #include <cstdlib>
 
 #include "client/loader/loader.h"
@@ -13,13 +14,13 @@ uint64_t TakeBatches(Loader& loader, int batches) {
   const uint64_t before = allocations;
   Batch batch;
   for (int i = 0; i < batches; ++i) {
-    // No matcher: those take memory.
+    // No matcher here: matchers allocate memory.
     if (!loader.Next(batch).value_or(false)) ADD_FAILURE() << "no batch " << i;
   }
   return allocations - before;
 }
 
-// Windows of 4,000 rows, so that most batches open none.
+// A window has 4,000 rows, so most batches open none.
 TEST(LoaderAllocationTest, ABatchTakesNoMemoryUnlessItOpensAWindow) {
   const ChessDataset data(
       {.shards = 2, .chunks_per_shard = 40, .records_per_chunk = 1000, .seed = 3});
@@ -31,7 +32,7 @@ TEST(LoaderAllocationTest, ABatchTakesNoMemoryUnlessItOpensAWindow) {
     options.dtype = dtype;
     options.look_ahead_bytes = 4 << 20;
     auto loader = Loader::Open(options).value();
-    TakeBatches(*loader, 4000);  // Warm: every window's memory has been of use once.
+    TakeBatches(*loader, 4000);  // Warm up: the memory of every window was used once.
     int quiet = 0;
     const uint64_t windows_before = loader->stats().servers[0].windows;
     uint64_t total = 0;
@@ -44,9 +45,9 @@ TEST(LoaderAllocationTest, ABatchTakesNoMemoryUnlessItOpensAWindow) {
     const uint64_t windows = loader->stats().servers[0].windows - windows_before;
     RecordProperty("allocations", static_cast<int>(total));
     RecordProperty("windows", static_cast<int>(windows));
-    // 2,000 batches are 100,000 rows: about 27 windows are opened, each near two spans at most.
+    // 2,000 batches are 100,000 rows. They open about 27 windows, each near two spans at most.
     EXPECT_GE(quiet, kSpans / 2) << total << " allocations, " << windows << " windows";
-    // All that is taken is a window's definition and its place in the engine, a bounded number.
+    // Only a window's definition and its place in the engine allocate, a bounded number of times.
     EXPECT_LE(total, windows * 150 + 200) << windows << " windows";
   }
 }

@@ -14,11 +14,11 @@ namespace {
 
 constexpr size_t kCacheLine = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
-// Runs of rows ahead of the one that is written.
+// How many runs of rows ahead of the current one are prefetched.
 constexpr size_t kFetchedAhead = 2;
 
-// Huge pages where there are some: strips of a few KiB go to all slots in turn, each to pages of
-// its own.
+// Uses huge pages if the machine has them: strips of a few KiB are written to all slots in turn,
+// and each slot has pages of its own.
 class PlainAllocator final : public SlotAllocator {
  public:
   absl::StatusOr<uint8_t*> Allocate(size_t bytes) override {

@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// Takes a slot back when its batch is done with.
+// Takes a slot back when its batch is released.
 class SlotHome {
  public:
   virtual void Release(uint32_t slot) = 0;
@@ -22,25 +22,25 @@ class SlotHome {
   ~SlotHome() = default;
 };
 
-// Written by the driver until it is delivered, read by the consumer until it is released.
+// The driver writes it until it is delivered. The consumer reads it until it is released.
 struct Batch::Slot {
   SlotHome* home = nullptr;
   uint8_t* memory = nullptr;
   ReadyStep ready;
   Cursor cursor;
-  std::vector<TensorView> tensors;  // Views of `memory`.
+  std::vector<TensorView> tensors;  // These views point into `memory`.
   std::span<const uint64_t> record_ids;
 
   size_t rows() const { return ready.step.rank_rows; }
-  // That it holds this step.
+  // Sets the members to describe the delivered step.
   void Describe(const ReadyStep& delivered, uint64_t order_fingerprint, const SlotLayout& layout);
 };
 
-// All slots of a loader, one after the other in memory. Rows are written by the threads that bring
-// them, side by side. Not thread-safe, but for Copy() and Decode() of different rows.
+// All slots of a loader, one after the other in memory. The threads that receive rows write them in
+// parallel. Not thread-safe, except for Copy() and Decode() of different rows.
 class SlotSet {
  public:
-  // `layout` and `allocator` (null: plain memory) must outlive it.
+  // `layout` and `allocator` (null: plain memory) must outlive the set.
   static absl::StatusOr<std::unique_ptr<SlotSet>> Allocate(const SlotLayout& layout, uint32_t count,
                                                            SlotAllocator* allocator,
                                                            SlotHome& home);
@@ -49,10 +49,11 @@ class SlotSet {
   SlotSet& operator=(const SlotSet&) = delete;
 
   Batch::Slot& operator[](uint32_t index) { return slots_[index]; }
-  // Write rows of an answer where `copies` say; other threads may be told of them at once.
-  // REQUIRES: what SlotLayout does.
+  // Copies rows of an answer to the places in `copies`. The caller may tell other threads of them
+  // at once. REQUIRES: as SlotLayout.
   void Copy(const ReceivedPart& part, std::span<const RowCopy> copies) const;
-  // False: a row cannot be decoded, as RowSource::Decode() has it.
+  // Decodes rows to the places in `copies`. Returns false if a row cannot be decoded:
+  // RowSource::Decode().
   [[nodiscard]] bool Decode(RowSource& rows, std::span<const RowCopy> copies) const;
   uint32_t size() const { return static_cast<uint32_t>(slots_.size()); }
 
@@ -60,7 +61,7 @@ class SlotSet {
   SlotSet(const SlotLayout& layout, SlotAllocator& allocator, uint8_t* memory, size_t slot_bytes)
       : layout_(layout), allocator_(allocator), memory_(memory), slot_bytes_(slot_bytes) {}
   uint8_t* memory(uint32_t index) const { return memory_ + index * slot_bytes_; }
-  // Calls `write` with each copy and its slot's memory.
+  // Calls `write` with each copy and the memory of its slot.
   template <typename Write>
   void ForEach(std::span<const RowCopy> copies, const Write& write) const;
 

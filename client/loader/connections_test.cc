@@ -1,4 +1,4 @@
-// A server over several connections, here engines that say that they are one server.
+// A server over several connections. The servers are engines that claim to be one server.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -30,7 +30,7 @@ class ConnectionsTest : public ::testing::Test {
     options_.global_batch_size = 32;
     options_.epochs = 2;
     options_.look_ahead_bytes = 200'000;
-    options_.server_timeout = absl::Seconds(60);  // A loaded machine may take long.
+    options_.server_timeout = absl::Seconds(60);  // A loaded machine may be slow.
   }
 
   void AddConnection(Faults faults) {
@@ -41,7 +41,7 @@ class ConnectionsTest : public ::testing::Test {
     ways_.push_back(std::make_unique<FaultyTransport>("a:1", MakeLocalTransport(engine).value(),
                                                       std::move(faults)));
   }
-  // Of a server that says that it is server `instance`; its Hellos are counted.
+  // Adds a connection to a server that claims to be server `instance`, and counts its Hellos.
   void AddWay(uint64_t instance, Faults faults = {}) {
     faults.disguise = [this, instance](ServerInfo& info) {
       info.instance = instance;
@@ -49,7 +49,7 @@ class ConnectionsTest : public ::testing::Test {
     };
     AddConnection(std::move(faults));
   }
-  // Another way is looked for at every request.
+  // A transport that considers a further connection at every request.
   std::unique_ptr<Transport> Growing(uint64_t bytes_per_second) {
     BundleGrowth growth;
     growth.bytes_per_second = bytes_per_second;
@@ -84,7 +84,7 @@ class ConnectionsTest : public ::testing::Test {
   std::vector<std::unique_ptr<Transport>> ways_;
   BatchDigest digest_;
   LoaderStats::Server server_;
-  std::vector<std::string> reports_;  // Complete when ReadAll() returns.
+  std::vector<std::string> reports_;  // Complete when ReadAll() has returned.
   std::atomic<int> hellos_ = 0;
 };
 
@@ -103,7 +103,7 @@ TEST_F(ConnectionsTest, OneThatBreaksEndsThemAllAndNothingIsLost) {
   EXPECT_GT(server_.stream_breaks, 0);
 }
 
-// A server that restarts without shared memory, and to which a further connection is possible now.
+// The server restarts without shared memory, and a further connection is possible then.
 TEST_F(ConnectionsTest, WhatIsToldOfItsWaysIsOfTheLastStream) {
   AddConnection({.break_after_parts = 50, .add = [this](StreamEvents& events) {
                    if (hellos_++ > 0) return;
@@ -172,7 +172,7 @@ TEST_F(ConnectionsTest, AFurtherOneThatReachesAnotherServerIsLeftAlone) {
                                     "server"));
 }
 
-// A server that says what it is, and that it ends.
+// A server that sends its Hello and then that it drains.
 class DrainingWay final : public Transport {
  public:
   DrainingWay(uint64_t instance, std::atomic<int>& open) : instance_(instance), open_(open) {}
@@ -223,12 +223,12 @@ TEST_F(ConnectionsTest, AnotherServersDrainingIsNotTheirs) {
   CountingEvents events;
   std::unique_ptr<Transport> transport = Growing(0);
   std::unique_ptr<Stream> stream = transport->Connect({}, events);
-  transport.reset();  // A stream may outlive it, as where a link is probed.
+  transport.reset();  // A stream may outlive its transport, as in a link probe.
   EXPECT_EQ(events.drainings, 1);
   stream->Fetch({.request = 1, .window = 1});
   EXPECT_EQ(open, 2);
   stream->Fetch({.request = 2, .window = 1});
-  while (open > 1) std::this_thread::yield();  // The other server's is closed.
+  while (open > 1) std::this_thread::yield();  // Waits until the other server's stream is closed.
   EXPECT_EQ(events.hellos, 1);
   EXPECT_EQ(events.drainings, 1);
   stream->Cancel(1);

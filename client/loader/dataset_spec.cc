@@ -21,7 +21,7 @@ std::string Title(const FeatureUse& use) {
                       FeatureTypeName(use.type), ")");
 }
 
-// How `use` contradicts what was seen of the feature; empty if it does not.
+// Says how `use` contradicts the features that were seen. Empty if it does not.
 std::string Contradiction(const FeatureUse& use, const FeatureInfo& info) {
   if (info.type != FeatureTypeName(use.type) && use.type != FeatureType::kNone) {
     return absl::StrCat("which is ", info.type, " in the records");
@@ -34,7 +34,8 @@ std::string Contradiction(const FeatureUse& use, const FeatureInfo& info) {
   return absl::StrCat("with ", use.count, unit, "; the records have ", seen.ToText(), unit);
 }
 
-// Two alternatives that each record has; empty if there are none, or if they have the name itself.
+// Names two alternatives that every record has. Empty if there are none, or if a feature has the
+// name itself.
 std::string TwoAlternatives(const FeatureUse& use, const FeatureSummary& summary) {
   std::vector<absl::string_view> names;
   for (const FeatureInfo& info : summary.features) {
@@ -47,7 +48,8 @@ std::string TwoAlternatives(const FeatureUse& use, const FeatureSummary& summary
                       names[1], "': name the one to read");
 }
 
-// The same, of all that was seen; "" too for an optional feature that was not.
+// Says how `use` contradicts what was seen of all features. Also empty for an optional feature that
+// was not seen.
 std::string Contradiction(const FeatureUse& use, const FeatureSummary& summary) {
   if (use.name.empty()) return "";  // The payload.
   if (std::string two = TwoAlternatives(use, summary); !two.empty()) return two;
@@ -68,7 +70,7 @@ std::string Contradiction(const FeatureUse& use, const FeatureSummary& summary) 
               : "which is a feature list in the records: write `feature_list` in the spec";
 }
 
-// Raw records have one feature, which a spec reaches as the payload.
+// Raw records have one feature, which a spec reads as the payload.
 absl::Status CheckFormat(const v1::DecodeSpec& spec, RecordFormat format) {
   if (format != RecordFormat::kRaw || spec.records() == v1::DecodeSpec::RAW) {
     return absl::OkStatus();

@@ -1,4 +1,4 @@
-// Which decode spec a dataset is read with.
+// Chooses the decode spec for a dataset.
 #ifndef PENSTOCK_CLIENT_LOADER_DATASET_SPEC_H_
 #define PENSTOCK_CLIENT_LOADER_DATASET_SPEC_H_
 
@@ -12,35 +12,40 @@
 
 namespace penstock {
 
-// What --spec NAME stands for: LoadSpec(), or without a name a spec of no tensors.
+// Loads the spec of --spec NAME with LoadSpec(). Without a name it returns a spec without tensors.
 absl::StatusOr<v1::DecodeSpec> LoadNamedSpec(const std::string& name);
 
-// Messages call the spec that a manifest stores by this name.
+// The name of the manifest's stored spec in messages.
 inline constexpr char kManifestSpec[] = "the manifest's spec";
 
-// The --dtype that stands for DefaultDtype().
+// The --dtype that means DefaultDtype().
 inline constexpr char kAutoDtype[] = "auto";
 
-// kPacked where the spec expands bits, which take an eighth of the bytes as they are stored;
-// otherwise kI8.
+// kPacked if the spec expands bits and can be sent packed, because stored bits take an eighth of
+// the bytes. Otherwise kI8.
 WireDtype DefaultDtype(const v1::DecodeSpec& spec);
 
 struct SpecChoice {
   v1::DecodeSpec spec;
-  std::string name;  // What messages call it: kManifestSpec; empty: the one that was named.
-  std::string note;  // What to tell people; empty: nothing.
+  std::string name;  // Its name in messages, such as kManifestSpec; empty: it was named.
+  std::string note;  // A message for the user; empty: none.
 };
 
-// `named`, of LoadNamedSpec(), if it has tensors, WithSampleNames(); else for chess's features the
-// built-in "chess"; else the spec that the manifest stores; else one made from its features. A note
-// says that one was made, and what the made one, or "chess", does not read. kInvalidArgument: no
-// spec can be made, or CheckSpecFits() but for the size of rows, which depends on the dtype that is
-// asked for.
+// Chooses the first of these:
+//   - `named`, from LoadNamedSpec(), with WithSampleNames(), if it has tensors
+//   - the built-in "chess", if the features are those of chess, or there are neither features nor
+//     a stored spec
+//   - the spec that the manifest stores
+//   - a spec made from the manifest's features
+// The note says that a spec was made, and which features a made spec, or "chess", does not read.
+//
+// kInvalidArgument: no spec can be made, or CheckSpecFits() fails. The size of rows is not checked,
+// because it depends on the dtype.
 absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& manifest);
 
-// kInvalidArgument: `spec` needs a feature that the records lack or have of another type or length,
-// as far as was seen; says which there are. Or its rows are larger than servers send, whatever the
-// dtype. Further errors as Program::Compile().
+// kInvalidArgument: as far as `features` show, the records lack a feature that `spec` needs, or
+// have it with another type or length; the message lists their features. Or rows are larger than
+// servers send, whatever the dtype. Other errors are those of Program::Compile().
 absl::Status CheckSpecFits(const v1::DecodeSpec& spec, const FeatureSummary& features,
                            RecordFormat format);
 

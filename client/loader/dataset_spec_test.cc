@@ -123,7 +123,7 @@ FeatureInfo Images(const std::string& name, uint64_t records) {
   return {name, "bytes", false, records, {1, 1}, {100, 900}, {}, records};
 }
 
-// Samples of a WebDataset, with images in two formats.
+// Features of WebDataset samples with images in two formats.
 FeatureSummary Samples(uint64_t jpg, uint64_t png) {
   return {100,
           {{"__key__", "bytes", false, 100, {1, 1}, {4, 4}},
@@ -166,7 +166,7 @@ TEST(ChooseSpecTest, TheBuiltInSpecsOfImagesReadAWebDataset) {
     EXPECT_EQ(choice.spec.tensor(1).label().feature(), "cls");
     EXPECT_EQ(choice.spec.tensor(1).label().add(), builtin.tensor(1).label().add());
     EXPECT_OK(ChooseSpec(builtin, With(Samples(100, 0))));
-    // A record has two images.
+    // A record has both images.
     EXPECT_THAT(ChooseSpec(builtin, With(Samples(100, 100))),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("which the records lack")));
   }
@@ -184,7 +184,8 @@ TEST(ChooseSpecTest, OtherDataAndOtherSpecsKeepTheirNames) {
   EXPECT_EQ(WithSampleNames(other, Samples(60, 40)).SerializeAsString(), other.SerializeAsString());
 }
 
-// Whatever the dtype, with 8 bytes a value. Which one a loader asks for ChooseSpec() does not know.
+// The rows are too large with any dtype, because a value has 8 bytes. ChooseSpec() does not know
+// the dtype that a loader will use.
 TEST(ChooseSpecTest, RowsThatNoServerSendsAreRefusedByTheChecksOfSpecs) {
   ASSERT_OK_AND_ASSIGN(
       const v1::DecodeSpec spec,
@@ -206,7 +207,7 @@ TEST(ChooseSpecTest, RawRecordsNeedASpecForThem) {
   EXPECT_EQ(NamesOfTensors(made.spec), "record ");
 }
 
-// Every form that MakeSpec() writes.
+// Has every kind of feature for which MakeSpec() writes something.
 TEST(ChooseSpecTest, MadeSpecsCompile) {
   const FeatureSummary all = {100,
                               {{"label", "int64", false, 100, {1, 1}},

@@ -12,8 +12,9 @@
 namespace penstock {
 namespace {
 
-// One server may be asked for every row of every slot, may be asked again after a Cancel that came
-// too late, and may answer row by row. It tolerates 1,024 windows and 4,096 requests of a stream.
+// Bounds what one server may send between two looks at the queue. It may be asked for every row of
+// every slot, may be asked again after a Cancel that came too late, and may answer row by row. It
+// allows 1,024 windows and 4,096 requests on a stream.
 IncomingLimits LimitsOf(const SlotLayout& layout, size_t num_slots) {
   const uint64_t bytes = uint64_t{4} * num_slots * layout.slot_bytes();
   return {.messages = (1 << 15) + bytes / std::max<size_t>(layout.row_bytes(), 1),
@@ -33,7 +34,7 @@ std::string ProblemOf(absl::string_view address, const absl::Status& status) {
   return std::string(problem);
 }
 
-// So many of the records that cannot be decoded are named in so long.
+// At most kNamedAtATime records that cannot be decoded are named in each kNamedAgainAfter.
 constexpr uint32_t kNamedAtATime = 8;
 constexpr absl::Duration kNamedAgainAfter = absl::Seconds(10);
 
@@ -51,7 +52,7 @@ ImageCounts CountTaken(std::span<const ImageNote> notes, std::span<const RowCopy
   return counts;
 }
 
-// Adds what the controller knows of a server. LoaderCounters has counted the rest of `stats`.
+// Fills in what the controller knows of a server. LoaderCounters has counted the rest of `stats`.
 void Describe(const ServerEntry& server, LoaderStats::Server& stats) {
   stats.address = server.address;
   stats.connected = server.state == ServerState::kUp || server.state == ServerState::kDraining;
@@ -140,10 +141,10 @@ void Driver::Run() {
   for (absl::Time wake = HandleAll(incoming); incoming_.TakeAll(wake, incoming);) {
     wake = HandleAll(incoming);
   }
-  // The connections end here without the lock, and before all members.
+  // The connections end here without the lock, before any member is destroyed.
   std::vector<std::unique_ptr<Connection>> connections;
   std::vector<std::unique_ptr<Connection>> closing;
-  std::vector<std::string> reports;  // Of the last parts.
+  std::vector<std::string> reports;  // Reports about the last parts.
   {
     MutexLock lock(&work_mutex_);
     connections.swap(connections_);
@@ -155,7 +156,7 @@ void Driver::Run() {
 
 absl::Time Driver::HandleAll(std::vector<Incoming>& incoming) {
   const SpanScope span(job_.spans, "schedule", {"events", incoming.size()});
-  // These are destroyed without the lock, streams before the transports that they came through.
+  // These are destroyed without the lock. Streams end before the transports that made them.
   std::vector<std::unique_ptr<Transport>> unused;
   std::vector<std::unique_ptr<Connection>> closing;
   std::vector<std::string> reports;
@@ -185,13 +186,14 @@ void Driver::Handle(absl::Time now, Incoming& incoming) {
   if (auto* event = std::get_if<StreamEvent>(&incoming.what)) {
     Hear(now, incoming.stream, *event);
   } else if (const auto* released = std::get_if<IncomingSlotReleased>(&incoming.what)) {
-    // Once closed it hands out nothing, and who took the memory along may still look at it.
+    // After Close() no slot is filled again, because a former consumer may still look at its
+    // memory.
     if (!closed_) controller_.OnSlotReleased(released->slot);
   } else if (const auto* waiting = std::get_if<IncomingConsumerWaiting>(&incoming.what)) {
     controller_.OnConsumerWaiting(now, waiting->step);
   } else if (const auto* servers = std::get_if<ServerSet>(&incoming.what)) {
     HandleServers(now, *servers);
-  }  // IncomingDue asks for nothing else, and parts come through TakePart().
+  }  // IncomingDue needs nothing else, and parts come through TakePart().
 }
 
 void Driver::Hear(absl::Time now, StreamId id, StreamEvent& event) {
@@ -224,7 +226,7 @@ void Driver::NoteConnectionGivenUp(uint32_t server, const absl::Status& why) {
 
 void Driver::HandleServers(absl::Time now, const ServerSet& servers) {
   servers_problem_ = servers.problem;
-  // After a problem some servers may be missing as well.
+  // After a problem, servers may be missing too.
   const bool all_known = servers.complete && servers.problem.ok();
   controller_.OnServersChanged(now, servers.addresses, all_known);
 }
@@ -272,7 +274,7 @@ void Driver::TakeRows(StreamId id, RowSource& rows) {
   FinishPart(std::move(copies));
 }
 
-// The rows stay claimed, for the job ends.
+// The rows stay claimed, because the job ends.
 void Driver::EndWith(StreamId id, const absl::Status& undecodable) {
   MutexLock lock(&work_mutex_);
   controller_.OnUndecodable(SteadyNow(), id, undecodable);
@@ -366,7 +368,8 @@ void Driver::PublishReplaced() {
   }
 }
 
-// Servers that restart on other ports leave transports behind, which would add up.
+// Returns the transports of removed servers. Servers that restart on other ports leave transports
+// behind, which would add up.
 std::vector<std::unique_ptr<Transport>> Driver::TakeUnusedTransports() {
   std::vector<std::unique_ptr<Transport>> unused;
   for (size_t i = 0; i < std::min(controller_.servers().size(), job_.transports.size()); ++i) {
@@ -465,7 +468,7 @@ void Driver::Report(absl::string_view message) {
 void Driver::Finish() { ready_.Close(); }
 
 void Driver::Fail(absl::Status status) {
-  // The reason may be that servers could not even be found.
+  // The cause may be that the servers could not be found at all.
   if (absl::IsUnavailable(status) && !servers_problem_.ok()) {
     status =
         absl::UnavailableError(absl::StrCat(status.message(), "; ", servers_problem_.message()));

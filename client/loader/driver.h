@@ -30,7 +30,7 @@
 
 namespace penstock {
 
-// Everything that a driver works on must outlive it.
+// Everything that a DriverJob refers to must outlive the driver.
 struct DriverJob {
   const Manifest& manifest;
   const ShardPaths& shards;
@@ -39,17 +39,18 @@ struct DriverJob {
   WireDtype dtype;
   StreamOptions stream;
   std::function<void(absl::string_view)> report;  // May be null.
-  // Each server has one, by number; more are appended when servers join, for which `make_transport`
-  // is needed.
+  // One for each server, by number. When servers join, more are appended; this needs
+  // `make_transport`.
   std::vector<std::unique_ptr<Transport>>& transports;
   TransportFactory make_transport = nullptr;
   SpanSink* spans = nullptr;
 };
 
-// Delivers filled slots, in the order of the steps, until the last one or an error. The threads
-// that bring parts copy them or decode their rows while the bytes are still in a near cache, and
-// send the requests that the parts make room for. One thread of the driver's own does the rest.
-// Thread-safe.
+// Delivers filled slots, in the order of the steps, until the last step or an error.
+//
+// The threads that receive parts copy them or decode their rows while the bytes are still in a near
+// cache. The same threads send the requests for which the parts make room. The driver's own thread
+// does everything else. Thread-safe.
 class Driver final : public SlotHome, private PartTaker {
  public:
   Driver(const DriverJob& job, const Steps& steps, FetchOptions options);
@@ -64,7 +65,7 @@ class Driver final : public SlotHome, private PartTaker {
 
   // Returns the next filled slot, or none after the last step. Blocks.
   absl::StatusOr<std::optional<uint32_t>> Next();
-  // The same, but a consumer elsewhere waits, and NoteWaiting() tells when.
+  // Like Next(), for a caller whose consumer waits elsewhere and says so with NoteWaiting().
   absl::StatusOr<std::optional<uint32_t>> Take();
   void NoteWaiting(uint64_t step);
   // Whether Next() has a slot to hand out.
@@ -81,7 +82,8 @@ class Driver final : public SlotHome, private PartTaker {
         : listener(id, queue, limits, parts), generation(id.generation) {}
     StreamListener listener;
     const uint32_t generation;
-    std::unique_ptr<Stream> stream;  // Last, so that it goes first: then no event comes any more.
+    // Last member, so that it is destroyed first: afterwards no event can come.
+    std::unique_ptr<Stream> stream;
   };
 
   void Run();
@@ -98,7 +100,7 @@ class Driver final : public SlotHome, private PartTaker {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void HandleServers(absl::Time now, const ServerSet& servers)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  // Has an error handled as if the stream had reported it.
+  // Handles an error as if the stream had reported it.
   void Break(StreamId id, absl::Status why);
   void TakePart(StreamId id, ReceivedPart part) override;
   void TakeRows(StreamId id, RowSource& rows) override;
@@ -147,29 +149,30 @@ class Driver final : public SlotHome, private PartTaker {
   mutable Mutex work_mutex_;
   CommandBuffer commands_ ABSL_GUARDED_BY(work_mutex_);  // controller_ fills it at each event.
   FetchController controller_ ABSL_GUARDED_BY(work_mutex_);
-  // By server; null: the server has no stream.
+  // By server. Null: the server has no stream.
   std::vector<std::unique_ptr<Connection>> connections_ ABSL_GUARDED_BY(work_mutex_);
   std::vector<std::unique_ptr<Connection>> closing_ ABSL_GUARDED_BY(work_mutex_);
   std::vector<std::vector<RowCopy>> spare_copies_ ABSL_GUARDED_BY(work_mutex_);
   // Messages for job_.report, which is called without the lock because it may call stats().
   std::vector<std::string> reports_ ABSL_GUARDED_BY(work_mutex_);
-  // The time at which the thread will look at the controller by itself.
+  // When the thread will next look at the controller without being woken.
   absl::Time wake_ ABSL_GUARDED_BY(work_mutex_) = absl::InfinitePast();
   // ServerSet::problem of the last set.
   absl::Status servers_problem_ ABSL_GUARDED_BY(work_mutex_);
   // How many of the controller's replaced records counters_ has.
   size_t num_replaced_ ABSL_GUARDED_BY(work_mutex_) = 0;
-  // So many more records that cannot be decoded may be named before name_again_at_.
+  // How many more records that cannot be decoded may be named before name_again_at_.
   uint32_t names_left_ ABSL_GUARDED_BY(work_mutex_) = 0;
   absl::Time name_again_at_ ABSL_GUARDED_BY(work_mutex_) = absl::InfinitePast();
   absl::Duration scheduling_ ABSL_GUARDED_BY(work_mutex_) = absl::ZeroDuration();
 
   LoaderCounters counters_;
   std::atomic<bool> closed_{false};
-  uint64_t popped_ = 0;  // Batches that Next() or Take() handed out; only these use it.
+  uint64_t popped_ = 0;  // Batches that Next() and Take() handed out; only they use it.
 
-  std::unique_ptr<ServerSource> source_;  // After incoming_, which it fills. Null: fixed servers.
-  std::jthread thread_;                   // Last: it uses all of the above.
+  // Null: the servers are fixed. After incoming_, which it fills.
+  std::unique_ptr<ServerSource> source_;
+  std::jthread thread_;  // Last member: it uses all of the above.
 };
 
 }  // namespace penstock

@@ -1,4 +1,5 @@
-// Loaders whose servers fail: several engines in this process, behind transports that break.
+// Loaders whose servers fail. The servers are engines in this process, behind transports that
+// break.
 #include <fstream>
 #include <optional>
 #include <string>
@@ -25,11 +26,12 @@ class LoaderFaultsTest : public ::testing::Test {
   LoaderFaultsTest() {
     options_.global_batch_size = 32;
     options_.epochs = 2;
-    options_.look_ahead_bytes = 200'000;  // So that servers fail while more is to be asked for.
-    options_.server_timeout = absl::Seconds(60);  // A loaded machine may take long.
+    // Small, so that rows are still to be requested when servers fail.
+    options_.look_ahead_bytes = 200'000;
+    options_.server_timeout = absl::Seconds(60);  // A loaded machine may be slow.
   }
 
-  // A server called a:1, b:1, ... with the faults given.
+  // Adds a server with these faults. The servers are called a:1, b:1, ...
   void AddServer(Faults faults = {}) {
     EngineOptions engine;
     engine.data_root = data_.folder();
@@ -43,7 +45,7 @@ class LoaderFaultsTest : public ::testing::Test {
     loader_ = OpenWithTransports(options_, std::move(transports_)).value();
     return *loader_;
   }
-  // The status that ends the loader; OK: it came to its end.
+  // Returns the status that ends the loader; OK if it reached its end.
   absl::Status ReadAll() {
     Batch batch;
     while (true) {
@@ -165,7 +167,7 @@ TEST_F(LoaderFaultsTest, AnswersToUnknownRequestsAreDropped) {
   ExpectEverythingWasRead();
 }
 
-// Twenty answers first, so that it is known what is late.
+// The server answers twenty times first, so that the loader knows what is late.
 TEST_F(LoaderFaultsTest, AServerThatFallsSilentLosesItsWindows) {
   AddServer({.mute_after_parts = 20});
   AddServer();
@@ -178,13 +180,13 @@ TEST_F(LoaderFaultsTest, AServerThatFallsSilentLosesItsWindows) {
 
 class LoaderDamageTest : public LoaderFaultsTest {
  protected:
-  // Of the first record of that chunk, after the dataset was indexed.
+  // Flips a byte of the first record of that chunk, after the dataset was indexed.
   void FlipAByteOf(size_t chunk) {
     const ChunkInfo info = data_.manifest()->chunk(chunk);
     shard_ = data_.manifest()->shards()[info.shard].path;
     std::fstream file(data_.folder() + "/" + shard_,
                       std::ios::in | std::ios::out | std::ios::binary);
-    constexpr int kIntoPayload = 12 + 40;  // Length and its CRC come first.
+    constexpr int kIntoPayload = 12 + 40;  // The length and its CRC come first.
     file.seekg(static_cast<std::streamoff>(info.offset + kIntoPayload));
     const int byte = file.get();
     file.seekp(static_cast<std::streamoff>(info.offset + kIntoPayload));

@@ -1,4 +1,4 @@
-// What reaches the driver from other threads.
+// The queue of everything that reaches the driver from other threads.
 #ifndef PENSTOCK_CLIENT_LOADER_INCOMING_H_
 #define PENSTOCK_CLIENT_LOADER_INCOMING_H_
 
@@ -25,10 +25,10 @@ struct IncomingSlotReleased {
 struct IncomingConsumerWaiting {
   uint64_t step = 0;
 };
-// The controller wants to be looked at sooner than it said.
+// The controller has work earlier than it announced.
 struct IncomingDue {};
 
-// `stream` means nothing for what is the consumer's or the source's.
+// `stream` has no meaning for items from the consumer or the source.
 struct Incoming {
   StreamId stream;
   std::variant<StreamEvent, ReceivedPart, IncomingSlotReleased, IncomingConsumerWaiting, ServerSet,
@@ -36,15 +36,16 @@ struct Incoming {
       what;
 };
 
-// Many threads push, one takes all at once. Not bounded by itself: what a server says is bounded by
-// its StreamListener, released slots by the slots there are, waits by batches, sets by their
-// source. Takes no memory once it has grown. Thread-safe.
+// Many threads push; one thread takes everything at once. The queue itself is not bounded, but its
+// contents are: a server's messages by its StreamListener, released slots by the number of slots,
+// waits by the number of batches, sets by their source. Allocates nothing once it has grown.
+// Thread-safe.
 class IncomingQueue {
  public:
-  // Dropped once closed.
+  // Drops `incoming` if the queue is closed.
   void Push(Incoming incoming);
-  // Waits until there is something or `deadline` (of SteadyNow()); `out` becomes what was pushed,
-  // in order. False: closed.
+  // Waits until there is an item, or until `deadline` (of SteadyNow()). Sets `out` to the pushed
+  // items, in order. Returns false if the queue is closed.
   bool TakeAll(absl::Time deadline, std::vector<Incoming>& out);
   void Close();
   // How often TakeAll() has emptied it.
@@ -58,17 +59,17 @@ class IncomingQueue {
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// The steady clock, as time since an epoch of its own: the wall clock may jump.
+// The steady clock, as time since an epoch of its own. The wall clock may jump.
 absl::Time SteadyNow();
 
-// Of one stream, between two looks at the queue: more than any server that answers what it was
-// asked can say.
+// Limits for one stream between two calls of TakeAll(). A server that only answers requests never
+// reaches them.
 struct IncomingLimits {
   uint64_t messages = 0;
-  uint64_t bytes = 0;  // Of parts that are queued, and of errors' texts.
+  uint64_t bytes = 0;  // Bytes of queued parts and of the texts of errors.
 };
 
-// Takes parts on the threads that bring them. Thread-safe.
+// Takes parts on the threads that receive them. Thread-safe.
 class PartTaker {
  public:
   virtual void TakePart(StreamId stream, ReceivedPart part) = 0;
@@ -78,9 +79,9 @@ class PartTaker {
   ~PartTaker() = default;
 };
 
-// Turns a stream's events into items of a queue, but for parts if there is somebody to take them;
-// both must outlive it. A server that says more than `limits` is heard no longer: its stream counts
-// as broken. Thread-safe.
+// Turns a stream's events into items of a queue. If `parts` is not null, parts go there instead.
+// Both must outlive the listener. If a server sends more than `limits`, the listener ignores the
+// rest and reports the stream as broken. Thread-safe.
 class StreamListener final : public StreamEvents {
  public:
   StreamListener(StreamId stream, IncomingQueue& queue, IncomingLimits limits,
@@ -93,7 +94,7 @@ class StreamListener final : public StreamEvents {
   void OnRows(RowSource& rows) override { parts_->TakeRows(stream_, rows); }
 
  private:
-  // False: it is not heard.
+  // Returns false if the message is to be ignored.
   bool Count(uint64_t bytes);
 
   const StreamId stream_;
@@ -102,7 +103,7 @@ class StreamListener final : public StreamEvents {
   PartTaker* const parts_;
   Mutex mutex_;
   uint64_t round_ ABSL_GUARDED_BY(mutex_) = 0;
-  IncomingLimits said_ ABSL_GUARDED_BY(mutex_);  // In this round.
+  IncomingLimits said_ ABSL_GUARDED_BY(mutex_);  // Since the last round.
   bool too_much_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -20,13 +20,13 @@ namespace penstock {
 namespace {
 
 constexpr int kRequestsAhead = 16;
-// Far more than the answers to those.
+// Far more than the answers to kRequestsAhead requests.
 constexpr IncomingLimits kSaid = {.messages = 1 << 20, .bytes = uint64_t{256} << 20};
 
 class LinkProbe {
  public:
-  // Asks for as many rows at a time as loaders do, of `connections` windows alike: a server that is
-  // reached over several connections answers each window over one of them.
+  // Asks for as many rows at a time as loaders do. Uses `connections` equal windows, because a
+  // server that has several connections answers each window over one of them.
   LinkProbe(OpenWindow window, WireDtype dtype, uint64_t row_bytes, uint32_t connections)
       : window_(std::move(window)),
         num_windows_(connections),
@@ -61,11 +61,11 @@ class LinkProbe {
   struct Server {
     Server(StreamId id, IncomingQueue& queue)
         : listener(std::make_unique<StreamListener>(id, queue, kSaid)) {}
-    std::unique_ptr<StreamListener> listener;  // At one place.
-    std::unique_ptr<Stream> stream;            // Last: its end is the end of events.
-    std::set<uint64_t> answered;               // Windows, and with them connections, by number - 1.
+    std::unique_ptr<StreamListener> listener;  // On the heap, because its address must not change.
+    std::unique_ptr<Stream> stream;            // Last member: no event follows its end.
+    std::set<uint64_t> answered;               // Windows, and so connections, by number - 1.
     uint64_t next_request = 1;
-    uint64_t rows_left = 0;  // Of all requests.
+    uint64_t rows_left = 0;  // In all requests.
   };
 
   absl::Status HandleUntil(absl::Time deadline, bool all_answered) {
@@ -124,10 +124,10 @@ class LinkProbe {
   IncomingQueue incoming_;
   uint64_t bytes_ = 0;
   size_t num_answered_ = 0;
-  std::vector<Server> servers_;  // After incoming_.
+  std::vector<Server> servers_;  // After incoming_, which the streams use.
 };
 
-// The first window of the first lane that has one.
+// Returns the first window of the first lane that has one.
 OpenWindow AnyWindow(const LoaderOptions& options, const Plan& plan) {
   const EpochOrder order = plan.Epoch(0);
   WindowId id;
@@ -151,7 +151,7 @@ absl::StatusOr<double> ProbeOver(uint32_t connections, LoaderOptions options, Wi
 
 }  // namespace
 
-// Over as many connections as a Loader may come to have, or one where that is all that it can have.
+// Uses as many connections as a Loader may open, or one if no more are possible.
 absl::StatusOr<double> ProbeLink(const LoaderOptions& options, WireDtype dtype,
                                  const std::vector<std::string>& addresses, absl::Duration time) {
   const uint32_t most = options.network.most_connections();

@@ -1,4 +1,4 @@
-// How much a link carries when nothing else is to be done.
+// Measures how much a link carries when nothing else limits it.
 #ifndef PENSTOCK_CLIENT_LOADER_LINK_PROBE_H_
 #define PENSTOCK_CLIENT_LOADER_LINK_PROBE_H_
 
@@ -14,14 +14,14 @@
 namespace penstock {
 
 // Asks each server for the same few rows of one window of the plan, over and over, through the
-// transports that a loader of these options would use, and drops the answers uncopied. No server
-// reads its disk, the rows stay in its cache, and its other clients are served beside: what arrives
-// in a second is the ceiling of the path from the server's buffers to this process, gRPC and TLS
-// included. Returns bytes of rows a second over all servers, counted for `time` once each has
-// answered.
+// transports that a loader with these options would use, and drops the answers without copying
+// them. Servers read no disk for this, the rows stay in their caches, and their other clients are
+// served as usual. So the rate is the ceiling of the path from the server's buffers to this
+// process, including gRPC and TLS.
 //
-// `addresses` not empty; "local:" is not among them. kDeadlineExceeded: not all had answered within
-// options.server_timeout; else the first error of a server.
+// Blocks. Counts for `time` once each server has answered. Returns bytes of rows per second over
+// all servers. REQUIRES: `addresses` is not empty and does not contain "local:". kDeadlineExceeded:
+// not all servers answered within options.server_timeout. Otherwise the first error of a server.
 absl::StatusOr<double> ProbeLink(const LoaderOptions& options, WireDtype dtype,
                                  const std::vector<std::string>& addresses, absl::Duration time);
 

@@ -19,7 +19,7 @@
 namespace penstock {
 namespace {
 
-// `shards` outlive what is made of them.
+// `shards` must outlive the result.
 FetchOptions MakeFetchOptions(const LoaderOptions& options, const ShardPaths& shards,
                               const Steps& steps, const SlotLayout& layout,
                               std::span<const std::unique_ptr<Transport>> transports,
@@ -51,9 +51,9 @@ StreamOptions StreamOptionsOf(const LoaderOptions& options, const Program& progr
 
 // Where batches come from.
 struct Servers {
-  std::vector<std::unique_ptr<Transport>> transports;  // Of those known from the start.
-  TransportFactory factory;                            // For those that appear later.
-  std::unique_ptr<ServerSource> source;                // Null: none appear.
+  std::vector<std::unique_ptr<Transport>> transports;  // To the servers known from the start.
+  TransportFactory factory;              // Makes transports to servers that appear later.
+  std::unique_ptr<ServerSource> source;  // Null: the set of servers is fixed.
 };
 
 class DrivenLoader final : public Loader {
@@ -104,14 +104,14 @@ class DrivenLoader final : public Loader {
 
   const LoaderOptions options_;
   std::vector<std::unique_ptr<Transport>> transports_;
-  std::unique_ptr<ServerSource> source_;  // Until Start().
+  std::unique_ptr<ServerSource> source_;  // Null after Start().
   const Plan plan_;
   const Steps steps_;
   const ShardPaths shards_;
   const SlotLayout layout_;
   const FetchOptions fetch_options_;
   std::unique_ptr<SlotSet> slots_;
-  Driver driver_;  // After what it works on.
+  Driver driver_;  // After the members that it uses.
 };
 
 }  // namespace
@@ -152,7 +152,7 @@ TransportFactory FactoryOf(const LoaderOptions& options) {
   local.threads = options.local_threads;
   local.memory_budget = options.local_memory_budget;
   local.spans = options.spans;
-  local.strip_cache = 0;  // It has one client.
+  local.strip_cache = 0;  // The engine has one client.
   return MakeTransportFactory(local, options.network);
 }
 

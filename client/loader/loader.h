@@ -44,19 +44,19 @@
 namespace penstock {
 
 struct LoaderOptions {
-  // Shared with whoever loaded it; immutable. FetchManifest() asks the servers for it.
+  // Immutable; shared with the caller that loaded it. FetchManifest() fetches it from the servers.
   std::shared_ptr<const Manifest> manifest;
-  // "local:" (decode in this process), or a list with commas of HOST:PORT, dns:///HOST:PORT (every
-  // address of the name) and file:PATH (a file of addresses, or a folder of such files as
-  // `penstock-server --address-file` writes). Names and files are followed while the loader lives:
-  // servers that appear are used, those that vanish are let go.
+  // "local:" (decode in this process), or a list, separated by commas, of HOST:PORT,
+  // dns:///HOST:PORT (every address of the name) and file:PATH (a file of addresses, or a folder of
+  // such files as `penstock-server --address-file` writes). Names and files are followed while the
+  // loader lives: servers that appear are used, and servers that vanish are dropped.
   std::string servers = "local:";
-  NetworkOptions network;  // TLS, token, shared memory of servers that are not "local:".
+  NetworkOptions network;  // TLS, token and shared memory for servers other than "local:".
   // Folder of the shards for "local:"; empty: the manifest's own folder.
   std::string data_root;
-  v1::DecodeSpec spec;  // Of one tensor at least: LoadSpec() of records/decode/spec.h.
-  // The name of the spec in errors of records that contradict it, as in SpecChoice::name. If it is
-  // empty, they do not name the spec.
+  v1::DecodeSpec spec;  // With at least one tensor: LoadSpec() of records/decode/spec.h.
+  // The name of the spec, for errors of records that contradict it (SpecChoice::name). Empty: these
+  // errors do not name the spec.
   std::string spec_name;
   WireDtype dtype = WireDtype::kI8;
   PlanOptions plan;
@@ -68,31 +68,36 @@ struct LoaderOptions {
   uint32_t world_size = 1;
   std::optional<Cursor> start;  // Absent: the beginning of epoch 0.
   bool record_ids = false;
-  // Servers send a CRC-32C with every part, which is verified; "local:" has no use for it. A part
-  // that fails costs its server the stream, and its rows are asked for again.
+  // Servers send a CRC-32C with every part, and the loader verifies it; "local:" ignores this. If a
+  // part fails, the loader breaks its server's stream and requests the rows again.
   bool checksums = false;
-  // What becomes of a record that two servers agree was damaged after it was indexed, or that the
+  // What to do with a record that two servers agree was damaged after it was indexed, or that the
   // spec cannot decode.
   OnError on_error = OnError::kFail;
-  // Told in one line what an operator should know: replaced records, servers that are late or away.
-  // On a thread of the loader's, which waits for it; it may call stats() and Close().
+  // Receives one line for each thing that an operator should know: replaced records, servers that
+  // are late or away. Called on a thread of the loader, which waits for it. It may call stats() and
+  // Close().
   std::function<void(absl::string_view)> report = nullptr;
-  // Memory of all slots, at least two. 0: 64 MiB, or four slots if they take more.
+  // Memory of all slots together, in bytes. There are at least two slots. 0: 64 MiB, or four slots
+  // if they take more.
   uint64_t look_ahead_bytes = 0;
-  absl::Duration server_timeout = absl::Seconds(30);  // Without any server: fail after this.
+  // How long to go on without any usable server before failing.
+  absl::Duration server_timeout = absl::Seconds(30);
   uint32_t local_threads = 0;               // "local:" only; 0: the cores this process may use.
   uint64_t local_memory_budget = 0;         // "local:" only; 0: a quarter of the memory limit.
   SlotAllocator* slot_allocator = nullptr;  // Null: plain memory. Must outlive the loader.
-  SpanSink* spans = nullptr;                // Of its threads, those of "local:" included.
+  SpanSink* spans = nullptr;  // Spans of its threads and of those of "local:". Null: none.
 
-  // What Open() looks at before all else. kInvalidArgument names the option and the values it
-  // accepts. Numbers that depend on the data Open() judges.
+  // The checks that Open() makes first. kInvalidArgument: the message names the option and the
+  // values that it accepts. Open() checks the numbers that depend on the data.
   absl::Status Validate() const;
 };
 
-// One rank's rows of one step, or nothing: as it is made, and as Next() leaves it at the end or
-// with an error; then all numbers are 0. Owns its slot until destroyed or passed to Next() again;
-// it must not outlive the loader. Move-only. Thread-compatible.
+// One rank's rows of one step, or nothing. It holds nothing when it is made, and after Next()
+// returned false or an error; then all numbers are 0.
+//
+// Owns its slot until it is destroyed or passed to Next() again. Must not outlive the loader.
+// Move-only. Thread-compatible.
 class Batch {
  public:
   Batch();
@@ -100,26 +105,28 @@ class Batch {
   Batch(Batch&&) noexcept;
   Batch& operator=(Batch&&) noexcept;
 
-  uint64_t step() const;       // Steps handed out before this one by this loader.
-  uint64_t epoch() const;      // Of the global batch's first row.
-  uint64_t position() const;   // In the epoch, of the global batch's first row.
-  uint64_t first_row() const;  // In the global batch, of this rank's first row.
-  size_t global_rows() const;  // Of the global batch.
-  bool last_of_epoch() const;  // No later batch begins in its epoch.
+  uint64_t step() const;       // How many steps this loader handed out before it.
+  uint64_t epoch() const;      // Epoch of the global batch's first row.
+  uint64_t position() const;   // Position in that epoch of the same row.
+  uint64_t first_row() const;  // Index in the global batch of this rank's first row.
+  size_t global_rows() const;  // Rows of the global batch.
+  bool last_of_epoch() const;  // No later batch begins in the same epoch.
   size_t rows() const;
   std::span<const TensorView> tensors() const;
-  // The tensor of that name, or null.
+  // The tensor with that name, or null.
   const TensorView* tensor(absl::string_view name) const;
-  // The rows of a tensor without their padding. It is a copy of what is real, made by this call.
-  // The spec says `ragged` of the tensor, or `pad` with a length_tensor.
-  // kNotFound: no tensor has that name; kInvalidArgument: no tensor has its lengths.
+  // Returns the rows of a tensor without their padding, as a copy that this call makes. The spec
+  // must give the tensor `ragged`, or `pad` with a length_tensor. kNotFound: no tensor has that
+  // name. kInvalidArgument: no tensor has its lengths.
   absl::StatusOr<RaggedTensor> Ragged(absl::string_view name) const;
-  // Where to resume after this batch was consumed: the global batch's end, the same on all ranks.
+  // Where to resume after this batch was consumed: the end of the global batch. The same on all
+  // ranks.
   const Cursor& cursor() const;
-  // Numbers of the rows' records over the manifest; empty unless record_ids was asked for.
+  // The numbers that the rows' records have over the manifest. Empty unless
+  // LoaderOptions::record_ids is set.
   std::span<const uint64_t> record_ids() const;
 
-  struct Slot;  // The loader's own.
+  struct Slot;  // Internal to the loader.
 
  private:
   friend class Loader;
@@ -127,7 +134,7 @@ class Batch {
   Slot* slot_ = nullptr;
 };
 
-// Counted since Open().
+// Counters begin at Open().
 struct LoaderStats {
   struct Server {
     std::string address;
@@ -137,92 +144,105 @@ struct LoaderStats {
     uint64_t bytes = 0;
     uint64_t windows = 0;
     uint64_t requests_in_flight = 0;
-    uint64_t lost_requests = 0;  // In flight when its stream broke; asked again elsewhere.
+    uint64_t lost_requests = 0;  // In flight when the stream broke; requested again elsewhere.
     uint64_t stream_breaks = 0;
-    uint64_t checksum_failures = 0;    // Parts that were not what the server had decoded.
-    uint64_t backoffs = 0;             // Times that it was left alone before the next try.
-    uint64_t late_requests = 0;        // Missed their deadline.
-    uint64_t windows_handed_over = 0;  // Taken away from it, because it was late or silent.
-    uint64_t extra_loads = 0;          // Windows that it loaded after another one had to.
-    // "ok": parts come through shared memory; empty: it was not offered; else why they do not.
+    uint64_t checksum_failures = 0;  // Parts whose checksum did not match.
+    uint64_t backoffs = 0;       // How often the loader waited before it tried the server again.
+    uint64_t late_requests = 0;  // Requests that missed their deadline.
+    uint64_t windows_handed_over = 0;  // Windows taken from it because it was late or silent.
+    // Windows that it loaded although another server had to load them too.
+    uint64_t extra_loads = 0;
+    // "ok": parts come through shared memory. Empty: the server did not offer it. Otherwise why
+    // not.
     std::string shared_memory;
-    // Why a further connection, which it has work for, is done without; empty: it is not.
+    // Why there is no further connection although the server has work for it. Empty: this is not
+    // so.
     std::string no_further_connection;
-    std::string problem;  // Of a server that is not connected: why, where that is known.
+    std::string problem;  // Why the server is not connected, if that is known.
   };
   std::vector<Server> servers;
   uint64_t batches = 0;
   uint64_t rows = 0;
   uint64_t bytes = 0;
-  absl::Duration wait;        // Spent inside Next() without a batch ready, one under way included.
-  absl::Duration copying;     // Spent copying or decoding rows into slots, by all threads that do.
-  absl::Duration scheduling;  // Spent deciding what to ask for, by one thread at a time.
+  // Time inside Next() without a batch ready, including a call that still waits.
+  absl::Duration wait;
+  // Time spent copying or decoding rows into slots, summed over all threads.
+  absl::Duration copying;
+  // Time spent deciding what to request, by one thread at a time.
+  absl::Duration scheduling;
   uint64_t slots = 0;
-  uint64_t slot_bytes = 0;  // Of each.
-  // Why some servers of dns:/// or file: may be missing or out of date; empty: all is well.
+  uint64_t slot_bytes = 0;  // Bytes of each slot.
+  // Why some servers of dns:/// or file: may be missing or out of date. Empty: all is well.
   std::string servers_problem;
-  // With OnError::kReplace, what others stand for: "SHARD: chunk at offset N, record R (record M of
-  // the shard)".
+  // With OnError::kReplace, the damaged records that others replace: "SHARD: chunk at offset N,
+  // record R (record M of the shard)".
   std::vector<std::string> damaged;
-  uint64_t replaced_records = 0;  // How many records that are.
-  // With OnError::kReplace, rows for which others stand since their records cannot be decoded.
+  uint64_t replaced_records = 0;  // How many records `damaged` stands for.
+  // With OnError::kReplace, rows that others replace because their records cannot be decoded.
   uint64_t undecodable_rows = 0;
-  // Of the rows received, those of batches not handed out yet included. A row counts once, also
-  // where several servers sent it. Servers of older releases note nothing.
+  // Images of the rows received, including batches that were not handed out yet. A row counts once,
+  // even if several servers sent it. Servers of older releases report nothing.
   ImageCounts images;
 };
 
-// Fetches ahead on threads of its own, at most look_ahead_bytes or two batches. Next() hands
-// batches out in the plan's order whatever the servers do.
-// Thread-safe: Close() and stats() may be called while another thread is in Next(); Next() itself
-// by one thread at a time.
+// Fetches ahead on threads of its own: at most look_ahead_bytes, but at least two batches. Next()
+// hands out batches in the plan's order, whatever the servers do.
+//
+// Thread-safe: you may call Close() and stats() while another thread is in Next(). Only one thread
+// may be in Next() at a time.
 class Loader {
  public:
-  // kResourceExhausted, beside what Validate() says: memory of a slot, or a thread, cannot be had;
-  // or a row is larger than servers send, which is known before any is asked.
+  // Makes the loader and starts its threads. Does not wait for servers. Errors, beside those of
+  // Validate() and of the files of options.network:
+  //   kInvalidArgument     an option does not fit the data, or the spec is wrong
+  //   kNotFound            the data root of "local:" is missing
+  //   kFailedPrecondition  the split has no records, or `start` belongs to another order
+  //   kPermissionDenied    "local:" may not read the data root, or a shard's path that is absolute
+  //   kResourceExhausted   no memory for a slot, no thread, or a row larger than servers send
   static absl::StatusOr<std::unique_ptr<Loader>> Open(LoaderOptions options);
-  // Every batch must have been destroyed before.
+  // REQUIRES: every batch was destroyed.
   virtual ~Loader() = default;
 
-  // Blocks until a batch is ready; for ever, if all stats().slots of them are held and none is
-  // released. Returns:
+  // Blocks until a batch is ready. Blocks for ever if all stats().slots of them are held and none
+  // is released. Returns:
   //   true   `batch` holds the next rows (what it held before is released first)
   //   false  the last step was handed out
-  //   error  it ends the loader: every later call returns it too
-  //     kUnavailable         no server was reachable for server_timeout; names each and its reason,
-  //                          and why a name or file of `servers` could not be read
+  //   error  it ends the loader: every later call returns the same error
+  //     kUnavailable         no server was usable for server_timeout; the message names each server
+  //                          and its reason, and why a name or file of `servers` could not be read
   //     kDataLoss            a damaged record: shard, offset, record, and which servers agree
   //     kAborted             a window that makes servers break, with its chunks
   //     kFailedPrecondition  a shard changed since it was indexed, or servers disagree
-  //     kResourceExhausted   servers without memory for a window, or a thread that cannot be had
+  //     kResourceExhausted   servers have no memory for a window, or no thread could be started
   //     kCancelled           Close() was called before any of these
   virtual absl::StatusOr<bool> Next(Batch& batch) = 0;
 
-  // As Next(), for a thread that hands batches on to a consumer elsewhere and calls this instead:
-  // it does not say that somebody waits, and stats().wait does not count it. The consumer's own
-  // waits are told by NoteWaiting().
+  // Like Next(), for a thread that hands batches on to a consumer elsewhere. It does not signal
+  // that somebody waits, and stats().wait does not count it. The consumer's own waits are signalled
+  // by NoteWaiting().
   virtual absl::StatusOr<bool> Take(Batch& batch) = 0;
-  // The consumer of batches that Take() returned can go on only with the batch of this step().
-  // Thread-safe.
+  // Says that the consumer of batches that Take() returned can go on only with the batch of this
+  // step(). Thread-safe.
   virtual void NoteWaiting(uint64_t step) = 0;
 
-  // Whether Next() would return at once. By the thread that calls Next().
+  // Whether Next() would return at once. Only the thread that calls Next() may call it.
   virtual bool Ready() const = 0;
 
-  // Ends a blocked Next() with kCancelled. A slot that is released from now on is not filled again.
+  // Ends a blocked Next() with kCancelled. Slots that are released afterwards are not filled again.
   virtual void Close() = 0;
 
   virtual LoaderStats stats() const = 0;
 
-  // What a cursor belongs to: content, split, seed and plan options.
+  // Identifies the order that a cursor belongs to: a hash of content, split, seed and plan options.
   virtual uint64_t order_fingerprint() const = 0;
-  // Full and short steps of one epoch.
+  // How many steps an epoch has, full and short.
   virtual uint64_t steps_per_epoch() const = 0;
-  // Those that `epochs` leave from the start on, whatever max_steps is; 2^64 - 1: without end.
+  // How many steps `epochs` leave from the start on, regardless of max_steps; 2^64 - 1: without
+  // end.
   virtual uint64_t steps_left() const = 0;
 
  protected:
-  // The batch that owns a filled slot.
+  // Makes the batch that owns a filled slot.
   static Batch BatchOf(Batch::Slot& slot);
 };
 

@@ -15,18 +15,18 @@
 
 namespace penstock {
 
-// Servers are told apart by their index; each is announced by BeginStream() before anything else is
-// counted of it. Calls nothing while it holds its lock. Thread-safe.
+// Servers are told apart by their index. Call BeginStream() for a server before you count anything
+// else of it. Makes no call out of the class while it holds its lock. Thread-safe.
 class LoaderCounters {
  public:
   LoaderCounters(uint64_t slots, const SlotLayout& layout);
 
-  // The server has a new stream: forgets how its last one was connected.
+  // The server has a new stream. Forgets how its last stream was connected.
   void BeginStream(uint32_t server, const std::string& address);
   void CountWindow(uint32_t server);
   // `images` are those of the part's rows that were taken.
   void CountPart(uint32_t server, uint32_t rows, absl::Duration copying, const ImageCounts& images);
-  // The error that the part's stream ends with.
+  // Returns the error with which the part's stream ends.
   absl::Status CountChecksumFailure(uint32_t server, uint32_t rows, uint32_t computed,
                                     uint32_t sent);
   void NoteSharedMemory(uint32_t server, const absl::Status& status);
@@ -35,7 +35,7 @@ class LoaderCounters {
   void AddDamage(uint64_t records, std::string name);
   void AddUndecodable(uint64_t rows);
 
-  // The consumer waits; until EndWait() stats() count the time that has passed as waited.
+  // The consumer waits. Until EndWait(), stats() count the time that has passed as waited.
   void BeginWait(absl::Time start);
   void EndWait(absl::Time start);
   void CountBatch(size_t rows);

@@ -21,8 +21,8 @@ absl::Status CheckCursor(const Cursor& cursor, const Plan& plan) {
       "): the data, split, seed, shuffling, lanes, window chunks or strip rows differ"));
 }
 
-// Servers of version 1 know only a holdout that one bytes value decides. Manifests without features
-// were written with such a holdout.
+// Whether one bytes value in each record decides the holdout. Servers of version 1 know no other
+// kind. Manifests without features were written with such a holdout.
 bool IsOneBytesValue(const FeatureSummary& summary, absl::string_view name) {
   return std::all_of(
       summary.features.begin(), summary.features.end(), [&](const FeatureInfo& info) {

@@ -14,27 +14,27 @@ namespace penstock {
 // Errors as Plan::Create(). REQUIRES: options.manifest is not null.
 absl::StatusOr<Plan> MakePlan(const LoaderOptions& options);
 
-// The name of the payload that a status has if options.start caused it.
+// A status has a payload of this name if options.start caused it.
 inline constexpr char kCursorPayload[] = "penstock/cursor";
 
-// Makes the steps from options.start on, without regard to max_steps. Errors as Steps::Create();
+// Makes the steps from options.start on, ignoring max_steps. Errors as Steps::Create().
 // kFailedPrecondition: the cursor belongs to another order.
 absl::StatusOr<Steps> MakeSteps(const LoaderOptions& options, const Plan& plan);
 
-// What the options and the manifest alone decide of a loader.
+// The parts of a loader that only the options and the manifest decide.
 struct LoaderParts {
   Plan plan;
   Steps steps;
   Program program;
 };
 
-// Errors: those of Loader::Open() that come before anybody is asked.
+// Errors: those of Loader::Open() that need neither a server nor a shard.
 absl::StatusOr<LoaderParts> MakeParts(const LoaderOptions& options);
 
 // How many slots the loader has.
 uint32_t NumSlotsOf(const LoaderOptions& options, size_t slot_bytes, const Steps& steps);
 
-// Makes the options of the streams that a loader opens on every server.
+// Makes the options of the streams that a loader opens to every server.
 StreamOptions MakeStreamOptions(const LoaderOptions& options);
 
 }  // namespace penstock

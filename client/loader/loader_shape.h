@@ -16,19 +16,19 @@ namespace penstock {
 
 struct LoaderShape {
   std::vector<TensorInfo> tensors;
-  std::vector<size_t> offsets = {};  // Of each tensor in a slot.
-  // Absent unless they were asked for.
+  std::vector<size_t> offsets = {};  // Offset of each tensor in a slot.
+  // Absent unless options.record_ids is set.
   std::optional<size_t> record_ids_offset = std::nullopt;
   size_t slot_bytes = 0;           // At least 1.
-  uint32_t slots = 0;              // What Loader::Open() would allocate.
+  uint32_t slots = 0;              // How many slots Loader::Open() would allocate.
   uint64_t max_rows = 0;           // The most rows in a slot.
-  uint64_t order_fingerprint = 0;  // As Loader has it.
+  uint64_t order_fingerprint = 0;  // As Loader::order_fingerprint().
   uint64_t epoch_rows = 0;         // Records of the split.
-  Steps steps;                     // From options.start on, whatever max_steps is.
+  Steps steps;                     // From options.start on, ignoring max_steps.
 };
 
-// Reads no shard and asks no server. Errors: those of Loader::Open() that the options and the
-// manifest alone decide.
+// Reads no shard and asks no server. Errors: those of Loader::Open() that only the options and the
+// manifest decide.
 absl::StatusOr<LoaderShape> DescribeLoader(const LoaderOptions& options);
 
 }  // namespace penstock

@@ -86,7 +86,7 @@ TEST_F(LoaderTest, ThreadsTellWhatTheyDo) {
   options_.local_threads = 1;
   options_.look_ahead_bytes = 1 << 10;
   EXPECT_THAT(ReadAll(options_).records, ElementsAreArray(data_.Order(options_.plan)));
-  // Whoever makes room for a request sends it.
+  // The thread that makes room for a request sends it.
   std::set<std::string> all = spans.Of("loader");
   all.merge(spans.Of("engine thread 0"));
   EXPECT_THAT(all, IsSupersetOf({"open window", "request", "deliver"}));
@@ -234,7 +234,7 @@ TEST_F(LoaderTest, CloseEndsABlockedNext) {
   auto loader = Loader::Open(options_).value();
   std::vector<Batch> held(2);
   for (Batch& batch : held) ASSERT_THAT(loader->Next(batch), IsOkAndHolds(true));
-  // Both slots are held: the next call can only end by Close().
+  // Both slots are held, so only Close() can end the next call.
   std::jthread closer([&] { loader->Close(); });
   Batch batch;
   EXPECT_THAT(loader->Next(batch), StatusIs(absl::StatusCode::kCancelled, HasSubstr("closed")));
@@ -243,7 +243,7 @@ TEST_F(LoaderTest, CloseEndsABlockedNext) {
 
 TEST_F(LoaderTest, FillsNoSlotThatIsReleasedAfterClose) {
   LoaderOptions options = data_.Options();
-  options.look_ahead_bytes = 1;  // Two slots.
+  options.look_ahead_bytes = 1;  // Leaves two slots.
   ASSERT_OK_AND_ASSIGN(const auto loader, Loader::Open(options));
   std::vector<Batch> held(loader->stats().slots);
   for (Batch& batch : held) ASSERT_TRUE(loader->Next(batch).value());
@@ -252,7 +252,7 @@ TEST_F(LoaderTest, FillsNoSlotThatIsReleasedAfterClose) {
   loader->Close();
   held.clear();
   loader->NoteWaiting(2);
-  absl::SleepFor(absl::Milliseconds(100));  // In which it would have been filled.
+  absl::SleepFor(absl::Milliseconds(100));  // Time in which it would have been filled.
   EXPECT_THAT(rows, ElementsAreArray(before));
 }
 
@@ -272,7 +272,7 @@ TEST_F(LoaderTest, CountsWhatItReads) {
 
 TEST_F(LoaderTest, KeepsToTheLookAhead) {
   options_.look_ahead_bytes = 300'000;
-  // 64 rows of 1,550 bytes, each tensor rounded up to 64 bytes: 3 slots fit.
+  // 64 rows have 1,550 bytes each, and each tensor is rounded up to 64 bytes: 3 slots fit.
   EXPECT_EQ(Loader::Open(options_).value()->stats().slots, 3u);
   options_.look_ahead_bytes = 1;
   EXPECT_EQ(Loader::Open(options_).value()->stats().slots, 2u);
@@ -483,7 +483,7 @@ TEST_F(LoaderTest, RefusesWhatIsNoServer) {
   }
 }
 
-// Each window wants a spare, which is told once in 10 s.
+// Each window needs a spare, but this is reported only once in 10 s.
 TEST_F(LoaderTest, WhereNoRecordCanBeDecodedTheSpecIsToBlame) {
   ASSERT_OK_AND_ASSIGN(
       options_.spec,
@@ -520,7 +520,7 @@ TEST_F(LoaderTest, TheFirstRecordsThatCannotBeDecodedAreNamed) {
   EXPECT_THAT(reports, Contains(HasSubstr("; more of them are counted")));
 }
 
-// It would be no smaller at another server, or later.
+// The row would be no smaller on another server, or later.
 TEST_F(LoaderTest, ARowThatNoServerSendsIsRefusedBeforeAnyIsAsked) {
   options_.dtype = WireDtype::kF64;
   options_.spec.add_tensor()->set_name("large");

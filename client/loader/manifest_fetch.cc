@@ -14,7 +14,7 @@ namespace {
 constexpr absl::Duration kMinPause = absl::Milliseconds(100);
 constexpr absl::Duration kMaxPause = absl::Seconds(1);
 
-// The same server may have it a moment later: it starts, drains, or serves others.
+// Whether the same server may have the manifest a moment later: it starts, drains, or is busy.
 bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
 }
@@ -32,7 +32,7 @@ absl::StatusOr<Manifest> ManifestFetch::Run(std::unique_ptr<ServerSource> source
   while (true) {
     const ServerSet known = Known();
     for (const std::string& address : Askable(known)) {
-      // However short the timeout is, one server gets its time.
+      // However short the timeout is, one server gets all the time it needs.
       const absl::Duration left = failures_.empty() ? absl::InfiniteDuration() : Left();
       if (left <= absl::ZeroDuration()) break;
       absl::StatusOr<Manifest> manifest = Ask(address, left);
@@ -59,7 +59,8 @@ absl::Duration ManifestFetch::Left() const {
 
 void ManifestFetch::OnFailure(const std::string& address, absl::Status failure) {
   if (absl::IsResourceExhausted(failure)) {
-    // Many ranks that start at once take turns, however long the manifest of all of them takes.
+    // Many ranks that start at once take turns, however long it takes until all of them have the
+    // manifest.
     alive_ = options_.now();
     if (!told_of_wait_ && absl::FromChrono(alive_ - began_) > options_.timeout && options_.report) {
       told_of_wait_ = true;

@@ -1,4 +1,4 @@
-// Asks servers that come and go for one manifest.
+// Fetches one manifest from a changing set of servers.
 #ifndef PENSTOCK_CLIENT_LOADER_MANIFEST_FETCH_H_
 #define PENSTOCK_CLIENT_LOADER_MANIFEST_FETCH_H_
 
@@ -20,16 +20,19 @@
 namespace penstock {
 
 struct ManifestFetchOptions {
-  // The bytes of the manifest as a server sends them; errors start with its address. It ends soon
-  // with an error once check() returns one, and once the server said nothing for `patience`.
+  // Returns the bytes of the manifest as a server sends them. Errors start with the server's
+  // address. The call ends with an error soon after check() returns one, and when the server has
+  // sent nothing for `patience`.
   std::function<absl::StatusOr<std::string>(const std::string& address, absl::Duration patience)>
       ask;
-  size_t first = 0;  // Which server is asked first, of those known then, modulo their number.
-  // Without any server that could be used. One that is busy with others can be: it is asked again
-  // for as long as it takes.
+  // Which server of a set is asked first: its index, modulo the number of servers.
+  size_t first = 0;
+  // How long to go on without a usable server. A busy server is usable: it is asked again for as
+  // long as it takes.
   absl::Duration timeout = absl::Seconds(30);
+  // An error that it returns ends the fetch. Null: never called.
   std::function<absl::Status()> check;
-  // Told once, when such a wait gets longer than `timeout`.
+  // Called once, when the wait for a busy server gets longer than `timeout`.
   std::function<void(absl::string_view)> report = nullptr;
   std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
@@ -39,33 +42,34 @@ class ManifestFetch {
  public:
   explicit ManifestFetch(ManifestFetchOptions options) : options_(std::move(options)) {}
 
-  // Once. The errors of FetchManifest().
+  // Call it once. Errors as FetchManifest().
   absl::StatusOr<Manifest> Run(std::unique_ptr<ServerSource> source);
 
-  // After success; also why others did not. "A; not from B: connection refused".
+  // After success: which server gave the manifest, and why others did not. "A; not from B:
+  // connection refused".
   std::string WhoGaveIt() const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Until the timeout, which may be without end.
+  // The time that is left until the timeout. It may be infinite.
   absl::Duration Left() const;
   void OnFailure(const std::string& address, absl::Status failure);
   ServerSet Known();
-  // Until `deadline`, or the servers are others than `known`.
+  // Waits until `deadline`, or until the servers differ from `known`.
   void WaitForOthers(const ServerSet& known, Clock::time_point deadline);
-  // Those of `set` that have not refused, in this rank's order.
+  // The servers of `set` that have not refused, in this rank's order.
   std::vector<std::string> Askable(const ServerSet& set) const;
   absl::StatusOr<Manifest> Ask(const std::string& address, absl::Duration patience);
-  // "A: reason; B: reason", and what is wrong with the set itself.
+  // "A: reason; B: reason", and the problem of the set itself.
   std::string Reasons(const ServerSet& set) const;
   absl::Status Refused(const ServerSet& set) const;
 
   const ManifestFetchOptions options_;
-  std::map<std::string, absl::Status> failures_;  // The last one of each server that was asked.
+  std::map<std::string, absl::Status> failures_;  // The last failure of each server that was asked.
   std::string giver_;
   Clock::time_point began_;
-  Clock::time_point alive_;  // When a server was known to live last; at first the beginning.
+  Clock::time_point alive_;  // When a server was last known to live; initially the start.
   bool told_of_wait_ = false;
   Mutex mutex_;
   CondVar changed_;

@@ -1,4 +1,4 @@
-// Which servers are asked for a manifest, how often, and what is said when none has it.
+// Which servers are asked for a manifest, how often, and what the error says if none has it.
 #include "client/loader/manifest_fetch.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Le;
 
-// Tells `first` inside Start(); whoever made it may tell more.
+// Reports `first` inside Start(). The owner may report more.
 class TellingServers final : public ServerSource {
  public:
   TellingServers(ServerSet first, OnSet& tell) : first_(std::move(first)), tell_(tell) {}
@@ -42,7 +42,7 @@ class TellingServers final : public ServerSource {
 
 class ManifestFetchTest : public ::testing::Test {
  protected:
-  // What `address` answers, one after the other; the last for ever.
+  // Sets what `address` answers, one answer after the other. The last one is repeated for ever.
   void Answers(const std::string& address, std::vector<absl::StatusOr<std::string>> answers) {
     answers_[address] = std::move(answers);
   }
@@ -86,8 +86,8 @@ class ManifestFetchTest : public ::testing::Test {
   std::vector<std::string> asked_;
   std::vector<absl::Duration> patience_;
   std::function<void()> when_asked_;
-  ServerSource::OnSet tell_;     // Of TellingServers.
-  std::chrono::seconds now_{0};  // Ahead of the clock.
+  ServerSource::OnSet tell_;     // Set by TellingServers.
+  std::chrono::seconds now_{0};  // How far the test's time is ahead of the clock.
   std::vector<std::string> told_;
   std::string giver_;
   absl::Status stop_;

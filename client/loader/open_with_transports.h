@@ -1,4 +1,4 @@
-// A loader over transports of the caller's: for tests that put something else in their place.
+// Opens a loader with transports of the caller's. For tests that replace them.
 #ifndef PENSTOCK_CLIENT_LOADER_OPEN_WITH_TRANSPORTS_H_
 #define PENSTOCK_CLIENT_LOADER_OPEN_WITH_TRANSPORTS_H_
 
@@ -13,12 +13,12 @@
 
 namespace penstock {
 
-// As Loader::Open(), but options.servers and what concerns "local:" are ignored. The addresses of
-// the transports differ.
+// Like Loader::Open(), but ignores options.servers and the options of "local:". The addresses of
+// the transports must differ.
 absl::StatusOr<std::unique_ptr<Loader>> OpenWithTransports(
     LoaderOptions options, std::vector<std::unique_ptr<Transport>> transports);
 
-// The same with servers that come and go: `factory` makes the way to each.
+// Like OpenWithTransports(), with servers that come and go. `factory` makes the transport to each.
 absl::StatusOr<std::unique_ptr<Loader>> OpenWithSource(LoaderOptions options,
                                                        TransportFactory factory,
                                                        std::unique_ptr<ServerSource> source);

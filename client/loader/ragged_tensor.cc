@@ -8,13 +8,13 @@
 namespace penstock {
 namespace {
 
-// Bytes of one item, and items of one padded range.
+// Bytes of one item, and how many items one padded range has.
 struct RangeSize {
   size_t item_bytes;
   size_t items;
 };
 
-// The lengths' axes are the first ones of the values, behind that of the rows.
+// The axes of the lengths are the first axes of the values, after the row axis.
 RangeSize SizeOf(const TensorView& values, const TensorView& lengths) {
   RangeSize size{DtypeSize(values.dtype), values.shape[lengths.shape.size()]};
   for (const uint32_t axis : values.shape.subspan(lengths.shape.size() + 1)) {
@@ -29,7 +29,7 @@ int64_t LengthAt(const TensorView& lengths, size_t i) {
   return length;
 }
 
-// The offsets behind the first, which is 0.
+// Appends all offsets but the first, which is 0.
 absl::Status AddOffsets(const TensorView& values, const TensorView& lengths, size_t most,
                         std::vector<int64_t>& offsets) {
   const size_t ranges = lengths.bytes.size() / sizeof(int64_t);

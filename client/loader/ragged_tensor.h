@@ -11,18 +11,18 @@
 
 namespace penstock {
 
-// Row i has the items [offsets[i], offsets[i + 1]), as lists in Arrow, nested tensors in PyTorch
-// and row_splits in TensorFlow have it. A list of bytes, u8 [count, length], has such a range for
-// each of its values instead: value k of row i is range i * count + k.
+// Row i has the items [offsets[i], offsets[i + 1]). Arrow's lists, PyTorch's nested tensors and
+// TensorFlow's row_splits have the same form. A list of bytes, u8 [count, length], has such a range
+// for each of its values instead: value k of row i is range i * count + k.
 struct RaggedTensor {
   Dtype dtype = Dtype::kU8;
   std::vector<uint32_t> item_shape;  // Empty: items are scalars.
   std::vector<uint8_t> values;       // Row-major [offsets.back(), item_shape...].
-  std::vector<int64_t> offsets;      // One more than ranges; the first is 0.
+  std::vector<int64_t> offsets;      // One entry more than ranges; the first is 0.
 };
 
-// Copies what `lengths`, of dtype i64, says is real. kInternal: a length is negative, or larger
-// than the padded row; only a broken server sends that.
+// Copies the items that are real according to `lengths`, which has dtype i64. kInternal: a length
+// is negative or larger than the padded row; only a broken server sends that.
 absl::StatusOr<RaggedTensor> CompactRows(const TensorView& values, const TensorView& lengths);
 
 }  // namespace penstock

@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A view of a vector, which must outlive it.
+// Returns a view of a vector, which must outlive it.
 template <typename T>
 TensorView View(absl::string_view name, Dtype dtype, std::span<const uint32_t> shape,
                 const std::vector<T>& values) {
@@ -90,7 +90,7 @@ TEST(CompactRowsTest, ALengthBeyondThePaddingIsRefused) {
 
 class BatchRaggedTest : public ::testing::Test {
  protected:
-  // Record i has the tokens i, i + 1, ... i of them.
+  // Record i has i tokens: i, i + 1, ...
   BatchRaggedTest() {
     ShardBuilder shard;
     for (uint64_t i = 0; i < 4; ++i) {
@@ -101,7 +101,7 @@ class BatchRaggedTest : public ::testing::Test {
     folder_.Write("a.tfrecord", shard.text());
   }
 
-  // The first batch, of all records in file order.
+  // Reads the first batch. It has all records in file order.
   void Read(const std::string& spec) {
     LoaderOptions options;
     options.manifest =
@@ -109,7 +109,7 @@ class BatchRaggedTest : public ::testing::Test {
     options.spec = ParseSpec(spec, "test").value();
     options.plan.shuffle = false;
     options.global_batch_size = 4;
-    batch_ = Batch();  // Before its loader goes.
+    batch_ = Batch();  // The batch must be destroyed before its loader.
     loader_ = Loader::Open(std::move(options)).value();
     ASSERT_THAT(loader_->Next(batch_), IsOkAndHolds(true));
   }

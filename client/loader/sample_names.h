@@ -1,4 +1,4 @@
-// The names by which the built-in specs of images read a WebDataset.
+// Adapts the built-in image specs to the feature names of a WebDataset.
 #ifndef PENSTOCK_CLIENT_LOADER_SAMPLE_NAMES_H_
 #define PENSTOCK_CLIENT_LOADER_SAMPLE_NAMES_H_
 
@@ -7,10 +7,10 @@
 
 namespace penstock {
 
-// A spec whose tensors are images of `image/encoded` and labels of `image/class/label`, as those of
-// images-train and images-eval are, reads kSampleImage and kSampleClass instead where
-// HasSampleImages() and no record has the other two. All else is returned as it is. So servers see
-// the built-in specs unchanged for all other data.
+// If HasSampleImages() and no record has `image/encoded` or `image/class/label`, a spec whose
+// tensors are images of the former and labels of the latter (such as images-train and images-eval)
+// reads kSampleImage and kSampleClass instead. Every other spec is returned unchanged, so servers
+// see the built-in specs unchanged for all other data.
 v1::DecodeSpec WithSampleNames(v1::DecodeSpec spec, const FeatureSummary& features);
 
 }  // namespace penstock

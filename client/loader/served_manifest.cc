@@ -18,7 +18,7 @@
 namespace penstock {
 namespace {
 
-// Beneath the servers' root.
+// The path beneath the servers' root.
 std::string PathOf(absl::string_view name) {
   const absl::string_view path = absl::StripPrefix(name, kServedPrefix);
   const bool folder = path.empty() || absl::EndsWith(path, "/");
@@ -71,7 +71,8 @@ absl::StatusOr<std::shared_ptr<const Manifest>> FetchManifest(absl::string_view 
   absl::StatusOr<Manifest> manifest = fetch.Run(std::move(source));
   if (!manifest.ok()) return Annotate(manifest.status(), name);
   if (options.report) options.report(absl::StrCat(name, " came from ", fetch.WhoGaveIt()));
-  // Paths count from the servers' root: also for absolute shards, which servers of "/" have.
+  // Paths are relative to the servers' root, also those of absolute shards, which servers of "/"
+  // have.
   manifest->MoveInto(absl::string_view(path).substr(0, path.rfind('/') + 1));
   manifest->set_base_dir("/");
   return std::make_shared<const Manifest>(*std::move(manifest));

@@ -1,4 +1,4 @@
-// Manifests that lie on the servers, so that a trainer needs no shared disk.
+// Manifests that are on the servers, so that a trainer needs no shared disk.
 //
 //   options.servers = "dns:///penstock:7070";
 //   if (IsServedManifest(name)) {
@@ -18,26 +18,30 @@
 
 namespace penstock {
 
-// "server:PATH" is the file at PATH beneath the servers' data root; "server:", and a PATH that ends
+// "server:PATH" is the file at PATH beneath the servers' data root. "server:", and a PATH that ends
 // with a slash, mean the manifest.pb of that folder.
 inline constexpr absl::string_view kServedPrefix = "server:";
 
-// Whether `name`, given where a manifest is expected, is of that form.
+// Whether `name`, given where a manifest is expected, has that form.
 bool IsServedManifest(absl::string_view name);
 
-// kInvalidArgument: PATH is not one beneath a root, or `servers` cannot have it: it is "local:", or
-// wrong in itself. REQUIRES: IsServedManifest(name).
+// kInvalidArgument: PATH is absolute, or `servers` cannot have it because it is "local:" or not a
+// server list. REQUIRES: IsServedManifest(name).
 absl::Status CheckServedManifest(absl::string_view name, absl::string_view servers);
 
-// The manifest of that name, for options.manifest: its shards are where the servers find them.
-// Asks the servers of options.servers one after the other, rank R the R-th first, over connections
-// of options.network, until one answers with a manifest that is whole. Those that cannot be reached
-// or are busy are asked again, those that appear are asked, too. Tells options.report who gave it.
+// Fetches the manifest of that name, for options.manifest. Its shards are where the servers find
+// them. Blocks.
 //
-// `check` is called several times a second; its error ends this. Errors name each server and cause:
+// Asks the servers of options.servers one after the other, over connections of options.network,
+// until one answers with a whole manifest. Rank R starts with the R-th server. Servers that cannot
+// be reached or are busy are asked again, and servers that appear are asked too. Reports to
+// options.report which server gave it.
+//
+// `check` is called several times a second; an error that it returns ends the fetch. Errors name
+// each server and its cause:
 //   kInvalidArgument  as CheckServedManifest()
-//   kUnavailable      no server could be used for options.server_timeout
-//   the first server's, when all of them refuse, have no such file, or one that is damaged
+//   kUnavailable      no server was usable for options.server_timeout
+//   the first server's error, if all refuse, lack the file, or have a damaged one
 absl::StatusOr<std::shared_ptr<const Manifest>> FetchManifest(
     absl::string_view name, const LoaderOptions& options,
     std::function<absl::Status()> check = nullptr);

@@ -1,4 +1,5 @@
-// Loaders whose servers come and go: engines in this process, and a source that a test controls.
+// Loaders whose servers come and go. The servers are engines in this process, and the test controls
+// the source.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -27,7 +28,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// What a test tells, and how often it was asked to look again. Outlives its source. Thread-safe.
+// The set that a test reports, and how often it was asked to look again. Must outlive its source.
+// Thread-safe.
 class Told {
  public:
   void Tell(std::vector<std::string> addresses, absl::Status problem = absl::OkStatus(),
@@ -76,7 +78,7 @@ class ServerSetsTest : public ::testing::Test {
   ServerSetsTest() {
     options_.global_batch_size = 32;
     options_.epochs = 0;
-    options_.look_ahead_bytes = 200'000;  // So that most is still to be asked for.
+    options_.look_ahead_bytes = 200'000;  // Small, so that most rows are still to be requested.
     options_.server_timeout = absl::Seconds(60);
   }
 
@@ -99,7 +101,8 @@ class ServerSetsTest : public ::testing::Test {
     for (int i = 0; i < batches && status.ok(); ++i) status = ReadOne();
     return status;
   }
-  // Until servers brought rows; false: they did not.
+  // Reads until all these servers have delivered rows. Returns false if they did not within a
+  // minute.
   bool ReadUntilRowsFrom(const std::vector<std::string>& addresses) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (std::chrono::steady_clock::now() < deadline && ReadOne().ok()) {
@@ -116,7 +119,8 @@ class ServerSetsTest : public ::testing::Test {
     next_ = batch.cursor();
     return absl::OkStatus();
   }
-  // The addresses that are connected become exactly these.
+  // Waits until exactly these addresses are connected. Returns false if they were not within a
+  // minute.
   bool WaitForConnections(const std::set<std::string>& wanted) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     std::set<std::string> connected;
@@ -141,7 +145,7 @@ class ServerSetsTest : public ::testing::Test {
     }
     return 0;
   }
-  // Reads on to the end of an epoch: every record came once in each.
+  // Reads on to the end of an epoch, and expects that every record came once in each epoch.
   void ExpectEverythingIsRead() {
     do {
       ASSERT_THAT(ReadOne(), IsOk());
@@ -174,7 +178,7 @@ TEST_F(ServerSetsTest, ServersThatVanishAreLetGo) {
   ASSERT_TRUE(WaitForConnections({"a:1", "b:1", "c:1"}));
   ASSERT_THAT(Read(20), IsOk());
   told_.Tell({"c:1"});
-  // What they were asked for before is still taken from them.
+  // The servers still deliver what they were asked for before.
   ASSERT_THAT(Read(20), IsOk());
   ASSERT_TRUE(WaitForConnections({"c:1"}));
   const uint64_t rows = RowsOf("a:1") + RowsOf("b:1");

@@ -8,7 +8,7 @@ namespace penstock {
 namespace {
 
 constexpr size_t kAlignment = 64;
-// Such runs of rows are not written past the caches.
+// Shorter runs of rows, in bytes, are not written past the caches.
 constexpr ptrdiff_t kShortRun = 1024;
 
 bool IsAligned(const uint8_t* at) { return reinterpret_cast<uintptr_t>(at) % kAlignment == 0; }

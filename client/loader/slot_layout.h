@@ -1,4 +1,4 @@
-// Where the tensors of a batch lie in its slot, and where they lie in a part.
+// Where the tensors of a batch are in its slot, and where they are in a part.
 #ifndef PENSTOCK_CLIENT_LOADER_SLOT_LAYOUT_H_
 #define PENSTOCK_CLIENT_LOADER_SLOT_LAYOUT_H_
 
@@ -14,30 +14,31 @@
 
 namespace penstock {
 
-// In a slot every tensor begins at a multiple of 64 bytes and has room for max_rows; in a part the
-// tensors follow one another without padding. With record_ids the last tensor is their i64 [1].
-// Immutable.
+// In a slot every tensor begins at a multiple of 64 bytes and has room for max_rows. In a part the
+// tensors follow one another without padding. With record_ids the last tensor is record_id, i64
+// [1]. Immutable.
 class SlotLayout {
  public:
   SlotLayout(const Program& program, bool record_ids, uint64_t max_rows);
 
-  // Without that of the record ids.
+  // Without the tensor of record ids.
   std::span<const TensorInfo> tensors() const { return tensors_; }
   bool record_ids() const { return record_ids_; }
   uint64_t max_rows() const { return max_rows_; }
-  // Of all tensors together, as on the wire.
+  // Bytes of a row over all tensors, as on the wire.
   size_t row_bytes() const { return row_bytes_; }
   size_t slot_bytes() const { return slot_bytes_; }
-  // Of tensor i; tensors().size() is that of the record ids.
+  // Where tensor i begins. Index tensors().size() is the tensor of record ids.
   size_t offset(size_t i) const { return fields_[i].slot_offset; }
 
-  // REQUIRES: payload.size() == part_rows * row_bytes(); the copy lies within both.
+  // Copies rows of a part into a slot. REQUIRES: payload.size() == part_rows * row_bytes(); the
+  // copy lies within both.
   void CopyRows(const PartPayload& payload, uint64_t part_rows, const RowCopy& copy,
                 uint8_t* slot) const;
-  // REQUIRES: rows.row_bytes() == row_bytes(); the copy lies within both.
-  // False: as RowSource::Decode() has it.
+  // Decodes rows into a slot. Returns false as RowSource::Decode() does. REQUIRES: rows.row_bytes()
+  // == row_bytes(); the copy lies within both.
   [[nodiscard]] bool DecodeRows(RowSource& rows, const RowCopy& copy, uint8_t* slot) const;
-  // Asks for the lines of the slot that the copy will write only a part of.
+  // Prefetches the cache lines of the slot that the copy will write only in part.
   void FetchEdges(const RowCopy& copy, const uint8_t* slot) const;
 
  private:

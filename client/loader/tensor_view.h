@@ -12,15 +12,15 @@
 
 namespace penstock {
 
-// Row-major [rows, shape...]. Valid while the batch is.
+// Row-major [rows, shape...]. Valid as long as the batch.
 struct TensorView {
   absl::string_view name;
   Dtype dtype;
-  std::span<const uint32_t> shape;  // Of one row.
+  std::span<const uint32_t> shape;  // Shape of one row.
   size_t row_bytes = 0;             // product(shape) * DtypeSize(dtype).
   std::span<const uint8_t> bytes;   // rows * row_bytes.
-  // The tensor of the same batch that says how many items of each row are real, as its place in
-  // Batch::tensors(); absent: none does.
+  // Index, in Batch::tensors(), of the tensor that says how many items of each row are real.
+  // Absent: there is none.
   std::optional<size_t> lengths = std::nullopt;
 };
 

@@ -1,4 +1,4 @@
-// From what a user writes to ways to servers.
+// Makes transports to servers from what the user writes.
 #ifndef PENSTOCK_CLIENT_LOADER_TRANSPORTS_H_
 #define PENSTOCK_CLIENT_LOADER_TRANSPORTS_H_
 
@@ -15,18 +15,19 @@
 
 namespace penstock {
 
-// Makes the way to a server: "HOST:PORT" or "local:".
+// Makes the transport to a server: "HOST:PORT" or "local:".
 using TransportFactory =
     std::function<absl::StatusOr<std::unique_ptr<Transport>>(const std::string& address)>;
 
-// `local` is for "local:", `network` for all others.
+// `local` is used for "local:", `network` for all other addresses.
 TransportFactory MakeTransportFactory(const EngineOptions& local, const NetworkOptions& network);
 
-// Over the network; the errors of MakeGrpcTransport(). kUnimplemented: this build has no gRPC.
+// Makes a transport over the network. Errors as MakeGrpcTransport(). kUnimplemented: this build has
+// no gRPC.
 absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::string& address,
                                                                 const NetworkOptions& network);
 
-// The manifest that a server has at `path` beneath its root; the errors of CallForManifest().
+// Returns the manifest that a server has at `path` beneath its root. Errors as CallForManifest().
 // kUnimplemented: this build has no gRPC.
 absl::StatusOr<std::string> AskForManifest(const std::string& address,
                                            const NetworkOptions& network, const std::string& path,

@@ -28,7 +28,7 @@ std::vector<std::string> UnreadBySpec(const v1::DecodeSpec& spec, const FeatureS
   for (const FeatureInfo& info : features.features) {
     if (Reads(*program, info)) continue;
     std::string name = absl::StrCat(info.feature_list ? "list " : "", info.name);
-    // A feature of several types stands there for each of them, one after the other.
+    // A feature of several types is in the list once for each type, one after the other.
     if (unread.empty() || unread.back() != name) unread.push_back(std::move(name));
   }
   return unread;

@@ -1,4 +1,4 @@
-// Which features of a dataset a decode spec does not read.
+// Lists the features of a dataset that a decode spec does not read.
 #ifndef PENSTOCK_CLIENT_LOADER_UNREAD_FEATURES_H_
 #define PENSTOCK_CLIENT_LOADER_UNREAD_FEATURES_H_
 
@@ -10,10 +10,11 @@
 
 namespace penstock {
 
-// "extra", "list words"; none if the spec does not compile.
+// Returns names such as "extra", "list words". Empty if the spec does not compile.
 std::vector<std::string> UnreadBySpec(const v1::DecodeSpec& spec, const FeatureSummary& features);
 
-// "not read by the spec: extra, list words", the first 16; empty if it reads all.
+// Returns "not read by the spec: extra, list words", with at most 16 names. Empty if the spec reads
+// all.
 std::string UnreadNote(const v1::DecodeSpec& spec, const FeatureSummary& features);
 
 }  // namespace penstock

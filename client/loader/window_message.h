@@ -1,4 +1,4 @@
-// A window of the plan as a message for a server.
+// Describes a window of the plan as a message for a server.
 #ifndef PENSTOCK_CLIENT_LOADER_WINDOW_MESSAGE_H_
 #define PENSTOCK_CLIENT_LOADER_WINDOW_MESSAGE_H_
 
@@ -14,33 +14,33 @@
 
 namespace penstock {
 
-// How servers find shards: beneath their data root.
+// The paths by which servers find shards beneath their data root.
 struct ShardPaths {
-  std::string data_root;           // For a server in this process.
-  std::vector<std::string> paths;  // By shard, relative to the data root.
+  std::string data_root;           // For "local:", the server in this process.
+  std::vector<std::string> paths;  // By shard; relative to the data root.
 
-  // kPermissionDenied: a server in this process with this data root, which is empty for the
-  // manifest's own folder, would have to read a shard whose path is absolute. With "/" it may.
+  // Checks that "local:" can read every shard with this data root; empty means the manifest's own
+  // folder. kPermissionDenied: a shard's path is absolute, and `data_root` is empty. With "/" it
+  // may be read.
   static absl::Status CheckLocal(const Manifest& manifest, const std::string& data_root);
 
-  // `data_root` empty: the manifest's own folder. If a shard's path is absolute, empty and "/" mean
-  // the file system's root, beneath which all paths are then.
+  // An empty `data_root` means the manifest's own folder. But if any shard's path is absolute,
+  // empty and "/" both mean the root of the file system, and all paths are relative to that.
   static ShardPaths Make(const Manifest& manifest, std::string data_root);
 };
 
-// How many records `damage` means; 1 if the manifest does not know its chunk. O(chunks).
+// How many records `damage` stands for; 1 if the manifest does not know its chunk. O(chunks).
 uint64_t CountDamaged(const Manifest& manifest, const ShardPaths& shards, const Damage& damage);
 
-// "a.tfrecord: chunk at offset 65536, record 3 (record 1203 of the shard)", both from 0 on; the
-// second is the number that `penstock which` prints. Without it if the manifest does not know the
-// chunk. O(chunks).
+// "a.tfrecord: chunk at offset 65536, record 3 (record 1203 of the shard)". Both numbers count from
+// 0; `penstock which` prints the second. It is left out if the manifest does not know the chunk.
+// O(chunks).
 std::string NameDamage(const Manifest& manifest, const ShardPaths& shards, const Damage& damage);
 
-// "a.tfrecord: chunk at offset 65536, record 3 (record 1203 of the shard)" of a record by its
-// ordinal. REQUIRES: the manifest has it.
+// The same text for a record, given by its ordinal. REQUIRES: the manifest has it.
 std::string NameRecord(const Manifest& manifest, const ShardPaths& shards, uint64_t ordinal);
 
-// The chunk that `damage` is in. Absent: the manifest has none there. O(shards).
+// The chunk that `damage` is in. Absent: the manifest has no such chunk. O(shards).
 std::optional<ChunkRecords> FindDamage(const Manifest& manifest, const ShardPaths& shards,
                                        const Damage& damage);
 

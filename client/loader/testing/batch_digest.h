@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// SHA-256 over the rows in order, of each row the bytes of its tensors in the spec's order: the
-// same however rows are cut into batches. Not thread-safe.
+// SHA-256 over the rows in order: for each row, the bytes of its tensors in the spec's order. It
+// does not depend on how rows are divided into batches. Not thread-safe.
 class BatchDigest {
  public:
   void Add(const Batch& batch) {
@@ -21,7 +21,7 @@ class BatchDigest {
       }
     }
   }
-  // Of all rows so far, as 64 lower-case hexadecimal digits.
+  // The digest of all rows so far, as 64 lower-case hexadecimal digits.
   std::string Hex() const { return hash_.Hex(); }
 
  private:

@@ -30,7 +30,7 @@ std::shared_ptr<const Manifest> MakeManifest(const ChessData& data, const std::s
   return std::make_shared<const Manifest>(std::move(manifest));
 }
 
-// The records of a chunk that are in the split, by their numbers.
+// Returns the numbers of those records of a chunk that are in the split.
 std::vector<uint64_t> ChunkRecords(const ChessData& data, const ChunkRef& chunk, Split split,
                                    uint32_t holdout_threshold) {
   std::vector<uint64_t> records;

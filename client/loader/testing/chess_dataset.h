@@ -1,4 +1,4 @@
-// A dataset of random chess records with its manifest, and what a loader must make of it.
+// A dataset of random chess records with its manifest, and what a loader must read from it.
 #ifndef PENSTOCK_CLIENT_LOADER_TESTING_CHESS_DATASET_H_
 #define PENSTOCK_CLIENT_LOADER_TESTING_CHESS_DATASET_H_
 
@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// Files of its own, removed at the end. Thread-compatible.
+// Has files of its own, which it removes in the end. Thread-compatible.
 class ChessDataset {
  public:
   explicit ChessDataset(const ChessDataOptions& options = {
@@ -21,12 +21,12 @@ class ChessDataset {
 
   const std::shared_ptr<const Manifest>& manifest() const { return manifest_; }
   const std::string& folder() const { return folder_.path(); }
-  // Of a loader that reads it: local:, small batches.
+  // Options of a loader that reads it: local:, small batches.
   LoaderOptions Options() const;
 
-  // The epochs' rows as record numbers, one after the other, without an engine or controller.
+  // The record numbers of all rows, epoch after epoch, computed without an engine or controller.
   std::vector<uint64_t> Order(const PlanOptions& plan, uint64_t epochs = 1) const;
-  // BatchDigest of these records.
+  // The BatchDigest of these records.
   std::string Digest(const std::vector<uint64_t>& records, WireDtype dtype) const;
 
  private:

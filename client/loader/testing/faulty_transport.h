@@ -1,4 +1,4 @@
-// A transport around another one that can lose its streams, lie and keep silent.
+// Wraps another transport. Can break its streams, lie and keep silent.
 #ifndef PENSTOCK_CLIENT_LOADER_TESTING_FAULTY_TRANSPORT_H_
 #define PENSTOCK_CLIENT_LOADER_TESTING_FAULTY_TRANSPORT_H_
 
@@ -18,15 +18,15 @@ namespace penstock {
 
 struct Faults {
   static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
-  uint64_t break_after_parts = kNever;  // Of each stream: it breaks then.
-  uint64_t mute_after_parts = kNever;   // Of each stream: it says nothing from then on.
-  bool refuse = false;                  // No stream gets through, with this code:
+  uint64_t break_after_parts = kNever;  // Each stream breaks after so many parts.
+  uint64_t mute_after_parts = kNever;   // Each stream falls silent after so many parts.
+  bool refuse = false;                  // Every stream is refused, with this code:
   absl::StatusCode refusal = absl::StatusCode::kUnavailable;
   // Changes a part before it is passed on.
   std::function<void(ReceivedPart&)> tamper = nullptr;
-  // Changes what the server says of itself.
+  // Changes the server's Hello.
   std::function<void(ServerInfo&)> disguise = nullptr;
-  // Says more, after Hello.
+  // Adds events after the Hello.
   std::function<void(StreamEvents&)> add = nullptr;
 };
 
@@ -94,7 +94,7 @@ class FaultyTransport final : public Transport {
     StreamEvents& events_;
     std::atomic<bool> broken_ = false;
     std::atomic<uint64_t> parts_ = 0;
-    std::unique_ptr<Stream> inner_;  // Last: its end is the end of events.
+    std::unique_ptr<Stream> inner_;  // Last member: no event follows its end.
   };
 
   const std::string address_;
