@@ -193,7 +193,7 @@ struct LoaderStats {
 class Loader {
  public:
   // Makes the loader and starts its threads. Does not wait for servers. Errors, beside those of
-  // Validate() and of the files of options.network:
+  // Validate() and MakeNetworkTransport():
   //   kInvalidArgument     an option does not fit the data, or the spec is wrong
   //   kNotFound            the data root of "local:" is missing
   //   kFailedPrecondition  the split has no records, or `start` belongs to another order

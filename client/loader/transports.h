@@ -22,8 +22,8 @@ using TransportFactory =
 // `local` is used for "local:", `network` for all other addresses.
 TransportFactory MakeTransportFactory(const EngineOptions& local, const NetworkOptions& network);
 
-// Makes a transport over the network. Errors as MakeGrpcTransport(). kUnimplemented: this build has
-// no gRPC.
+// Makes a transport over the network. Errors as CheckNetworkOptions() and CheckLimitsForGrpc().
+// kInvalidArgument also for too many connections. kUnimplemented: this build has no gRPC.
 absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::string& address,
                                                                 const NetworkOptions& network);
 

@@ -1,4 +1,4 @@
-// What a client bears of a server that it asks for a manifest.
+// Limits for a server that is asked for a manifest.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_MANIFEST_LIMITS_H_
 #define PENSTOCK_CLIENT_TRANSPORT_MANIFEST_LIMITS_H_
 
@@ -14,16 +14,17 @@
 namespace penstock {
 
 struct ManifestLimits {
-  // For the first bytes, and again for each MiB of them: how long a call lasts is bounded by what
-  // it brings.
+  // Time limit for the first bytes, and again for each MiB. So the bytes that a call delivers bound
+  // how long it lasts.
   absl::Duration silence = absl::Seconds(5);
-  // 30 million chunks.
+  // 1 GiB, enough for 30 million chunks.
   uint64_t max_bytes = uint64_t{1} << 30;
-  // How many bytes there are in all, by the first ones of them; absent: more are needed to know. An
-  // error ends the call, and so do more bytes than that. Null: it is known at the end.
+  // Returns the total number of bytes, given the first ones. Absent: it needs more of them. An
+  // error ends the call, and so do more bytes than the total. Null: the total is known only at the
+  // end.
   std::function<absl::StatusOr<std::optional<uint64_t>>(std::span<const uint8_t>)> total = nullptr;
-  // Asked before a call, several times a second while it lasts, and once it has failed; an error
-  // ends it. Null: nothing does.
+  // Called before a call, several times a second during it, and after it has failed. An error ends
+  // the call. Null: never called.
   std::function<absl::Status()> check = nullptr;
 };
 

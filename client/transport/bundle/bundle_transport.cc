@@ -16,20 +16,20 @@
 namespace penstock {
 namespace {
 
-// Where a bundle leads. Immutable.
+// The transports of a bundle. Immutable.
 struct Route {
   std::vector<std::unique_ptr<Transport>> ways;
   BundleGrowth growth;
 };
 
-// What the ways that are taken have brought, against what they carry. Thread-compatible but for
-// Count().
+// Compares the bytes that the connections in use have delivered with what they can carry.
+// Thread-compatible, except for Count().
 class Load {
  public:
   explicit Load(const BundleGrowth& growth) : growth_(growth), since_(growth.now()) {}
 
   void Count(uint64_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
-  // Looks once a period.
+  // Compares once in each period.
   bool Saturates(size_t ways) {
     const auto now = growth_.now();
     if (now - since_ < growth_.period) return false;
@@ -55,7 +55,7 @@ class BundleStream final : public Stream {
     while (taken_ < route_->growth.first) TakeAnother();
   }
 
-  // Streams first, while everything that their events use is there.
+  // Ends the streams first, while everything that their events use still exists.
   ~BundleStream() override {
     for (const auto& member : members_) member->stream.reset();
   }
@@ -70,7 +70,7 @@ class BundleStream final : public Stream {
     CloseWhatWasLeft();
     if (MayGrow() && load_.Saturates(taken_)) TakeAnother();
   }
-  // A server ignores requests that it does not know.
+  // Cancels on every stream. A server ignores requests that it does not know.
   void Cancel(uint64_t request) override {
     for (size_t i = 0; i < taken_; ++i) {
       if (members_[i]->usable()) members_[i]->stream->Cancel(request);
@@ -86,7 +86,8 @@ class BundleStream final : public Stream {
 
  private:
   struct Member final : StreamEvents {
-    // An extra one may get windows once it has its Hello; another server's is left alone.
+    // An extra member may get windows once it has its Hello. It is left alone if it reaches another
+    // server.
     enum class State { kConnecting, kUsable, kLeft };
 
     Member(BundleStream& owner, bool is_extra)
@@ -99,11 +100,12 @@ class BundleStream final : public Stream {
     }
 
     BundleStream& bundle;
-    const bool extra;                // Taken where the first ones are saturated.
-    std::atomic<State> state;        // Changed under the bundle's mutex_.
-    uint64_t credit_bytes = 0;       // Guarded by the bundle's mutex_.
-    size_t num_windows = 0;          // Open on it.
-    std::unique_ptr<Stream> stream;  // Last: its end is the end of events. Null until it is taken.
+    const bool extra;           // Connected only when the first ones are saturated.
+    std::atomic<State> state;   // Changed under the bundle's mutex_.
+    uint64_t credit_bytes = 0;  // Guarded by the bundle's mutex_.
+    size_t num_windows = 0;     // Windows that are open on it.
+    // Last member: no event follows its end. Null until it is connected.
+    std::unique_ptr<Stream> stream;
   };
 
   void TakeAnother() {
@@ -111,12 +113,12 @@ class BundleStream final : public Stream {
     member.stream = route_->ways[taken_]->Connect(options_, member);
     ++taken_;
   }
-  // One way after the other: the last one taken is in use.
+  // Grows by one connection at a time, when the last one is in use.
   bool MayGrow() const {
     return !enough_ && taken_ < members_.size() && members_[taken_ - 1]->usable();
   }
-  // On a thread of its own: the end of a stream waits for threads that may wait for our caller.
-  // Where there is none to be had, it waits for our end.
+  // Ends the stream on a thread of its own, because the end of a stream waits for threads that may
+  // wait for our caller. If no thread can be started, the stream ends with this object.
   void CloseWhatWasLeft() {
     Member& last = *members_[taken_ - 1];
     if (last.state != Member::State::kLeft || last.stream == nullptr) return;
@@ -141,8 +143,8 @@ class BundleStream final : public Stream {
     if (broken_) return;
     if (const auto* info = std::get_if<ServerInfo>(&event)) return TakeHello(member, *info);
     if (auto* broken = std::get_if<StreamBroken>(&event)) return Break(member, broken->status);
-    // The credit of one that was left alone would repeat the sum, which means that the server is
-    // short of memory.
+    // The credit of a member that was left alone would repeat the sum. A repeated credit means that
+    // the server is short of memory.
     if (!member.usable()) return;
     if (const auto* credit = std::get_if<Credit>(&event)) return TakeCredit(member, *credit);
     const auto* shared = std::get_if<SharedMemoryResult>(&event);
@@ -173,7 +175,7 @@ class BundleStream final : public Stream {
     if (member.usable()) return Break(std::move(status));
     if (member.state == Member::State::kConnecting) LeaveAlone(member, std::move(status));
   }
-  // The ways that are in use do.
+  // The members that are in use go on.
   void LeaveAlone(Member& member, absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     member.state = Member::State::kLeft;
     enough_ = true;
@@ -184,21 +186,23 @@ class BundleStream final : public Stream {
     events_.OnEvent(StreamBroken{std::move(status)});
   }
 
-  const std::shared_ptr<const Route> route_;  // Shared with the transport, which may go first.
+  // Shared with the transport, which may be destroyed first.
+  const std::shared_ptr<const Route> route_;
   const StreamOptions options_;
   StreamEvents& events_;
-  std::unordered_map<uint64_t, Member*> windows_;  // The caller's alone.
-  size_t taken_ = 0;                               // Ways, from the first on. The caller's alone.
+  std::unordered_map<uint64_t, Member*> windows_;  // Used only by the caller.
+  size_t taken_ = 0;  // Members in use: the first ones. Used only by the caller.
   Load load_;
-  std::atomic<bool> enough_{false};  // No further way is taken.
+  std::atomic<bool> enough_{false};  // True: connect no further member.
 
-  Mutex mutex_;  // Held while events but parts are told, which must not come at once.
+  // Held while events other than parts are passed on, because these must not overlap.
+  Mutex mutex_;
   std::atomic<bool> broken_{false};
   size_t num_hellos_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t instance_ ABSL_GUARDED_BY(mutex_) = 0;
 
   std::vector<std::unique_ptr<Member>> members_;
-  std::unique_ptr<Stream> left_;  // Of a member that is left alone; closer_ ends it.
+  std::unique_ptr<Stream> left_;  // The stream of a member that was left alone; closer_ ends it.
   std::jthread closer_;
 };
 

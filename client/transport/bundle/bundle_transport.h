@@ -1,5 +1,5 @@
-// One server over several connections: one TCP connection is one thread's work at a time on either
-// side, which a fast link outruns.
+// One server over several connections. On either side one TCP connection is work for one thread at
+// a time, and a fast link can carry more than that thread does.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_BUNDLE_BUNDLE_TRANSPORT_H_
 #define PENSTOCK_CLIENT_TRANSPORT_BUNDLE_BUNDLE_TRANSPORT_H_
 
@@ -14,31 +14,33 @@
 
 namespace penstock {
 
-// When a stream takes another way.
+// Says when a stream adds a connection.
 struct BundleGrowth {
   using Clock = std::chrono::steady_clock;
 
-  // Ways that are taken at once.
+  // How many connections are opened at once.
   size_t first = 1;
-  // Parts of so many bytes a second, for each way that is taken: they are saturated. Shared memory
-  // is no reason to take more. One connection carries 2 to 3 GB/s on loopback between two cores,
-  // bench/RESULTS.md, less where cores are slower or TLS ciphers.
+  // The open connections are saturated when each carries so many bytes of parts per second on
+  // average. None is added once shared memory is used. One connection carries 2 to 3 GB/s on
+  // loopback between two cores (bench/RESULTS.md), and less if cores are slower or TLS encrypts.
   uint64_t bytes_per_second = uint64_t{512} << 20;
-  // Over so long.
+  // The rate is measured over this time.
   Clock::duration period = std::chrono::seconds(1);
   std::function<Clock::time_point()> now = Clock::now;
 };
 
-// A stream is one stream of each of `ways`, which lead to the same server and are at least one.
-// Each window, with all its requests, goes to the one that has the fewest. The server's Hello is
-// told when the last one has it, its credit is that of all together, and the first that breaks ends
-// the whole. kFailedPrecondition: the ways lead to different servers, as a load balancer makes
-// them.
+// A transport whose streams consist of one stream of each of `ways`. There is at least one, and all
+// must lead to the same server.
+//
+// Each window, with all its requests, goes to the stream that has the fewest windows. The server's
+// Hello is passed on when the last stream has it. The credit is the sum of all streams' credits.
+// The first stream that breaks ends the whole. kFailedPrecondition: the streams reach different
+// servers, as behind a load balancer.
 std::unique_ptr<Transport> MakeBundleTransport(std::vector<std::unique_ptr<Transport>> ways);
 
-// The same, of the first ways; the others are taken one after the other while those taken are
-// saturated, and left alone for good when one of them fails to connect, or leads to another server;
-// ConnectionGivenUp says so.
+// The same, but starts with the first `growth.first` of `ways`. The others are added one after the
+// other while those in use are saturated. If one fails to connect or reaches another server, it is
+// left alone, no further one is added, and ConnectionGivenUp is reported.
 std::unique_ptr<Transport> MakeGrowingTransport(std::vector<std::unique_ptr<Transport>> ways,
                                                 BundleGrowth growth);
 

@@ -12,8 +12,9 @@
 namespace penstock {
 namespace {
 
-// gRPC 1.51: "failed to connect to all addresses; last error: UNKNOWN: Failed to connect to remote
-// host: Connection refused". What follows the last error is what a person needs.
+// Returns the part of a message of gRPC 1.51 that a person needs. It follows the last error:
+// "failed to connect to all addresses; last error: UNKNOWN: Failed to connect to remote host:
+// Connection refused".
 absl::string_view LastError(absl::string_view message) {
   constexpr absl::string_view kMark = "last error: ";
   size_t at = message.find(kMark);
@@ -23,8 +24,8 @@ absl::string_view LastError(absl::string_view message) {
   return code_end == absl::string_view::npos ? message : message.substr(code_end + 2);
 }
 
-// gRPC names the peer where it failed: "ipv4:127.0.0.1:7070: Socket closed",
-// "ipv6:%5B::1%5D:7070: ...". That is worth saying only where `address` is a name.
+// gRPC names the peer where a call failed: "ipv4:127.0.0.1:7070: Socket closed",
+// "ipv6:%5B::1%5D:7070: ...". The peer is worth keeping only if `address` is a name.
 std::string WithAddress(absl::string_view address, absl::string_view message) {
   const bool named =
       absl::ConsumePrefix(&message, "ipv4:") || absl::ConsumePrefix(&message, "ipv6:");
@@ -37,8 +38,8 @@ std::string WithAddress(absl::string_view address, absl::string_view message) {
   return absl::StrCat(address, " (", peer, "): ", message);
 }
 
-// "DNS resolution failed for h:1: C-ares status is not ARES_SUCCESS qtype=AAAA name=h
-// is_balancer=0: Domain name not found" without what is said before or is c-ares' own.
+// Shortens "DNS resolution failed for h:1: C-ares status is not ARES_SUCCESS qtype=AAAA name=h
+// is_balancer=0: Domain name not found": drops the address and the details of c-ares.
 std::string WithoutDnsDetails(absl::string_view address, absl::string_view message) {
   const std::string start = absl::StrCat("DNS resolution failed for ", address, ": ");
   if (!absl::ConsumePrefix(&message, start)) return std::string(message);
@@ -52,7 +53,7 @@ absl::Status NotAServer(absl::string_view address, absl::string_view why) {
       absl::StrCat(address, ": the peer is not a penstock-server (", why, "); check the port"));
 }
 
-// Codes that gRPC itself gives to a broken connection or call; a penstock-server uses none of them.
+// Codes that gRPC itself gives to a broken connection or call. A penstock-server uses none of them.
 bool IsTransportFailure(grpc::StatusCode code) {
   return code == grpc::StatusCode::UNAVAILABLE || code == grpc::StatusCode::CANCELLED ||
          code == grpc::StatusCode::UNKNOWN || code == grpc::StatusCode::DEADLINE_EXCEEDED;
@@ -73,7 +74,7 @@ absl::Status BrokenStatus(absl::string_view address, const grpc::Status& status)
   }
   if (absl::StrContains(message, "http1.x server")) return NotAServer(address, "it speaks HTTP/1");
   if (absl::StrContains(message, "Failed parsing HTTP/2")) {
-    // Not NotAServer(): a server that speaks TLS looks like it, until it is asked which.
+    // Not NotAServer(): a server that speaks TLS looks the same until a probe tells which it is.
     return absl::UnavailableError(absl::StrCat(
         address,
         ": it does not speak gRPC (Failed parsing HTTP/2): the metrics port, or another "
@@ -106,7 +107,7 @@ ProbedServer ProbedServerOf(absl::string_view address, const std::optional<TlsOp
   absl::string_view host = address.substr(0, address.rfind(':'));
   if (absl::ConsumePrefix(&host, "[")) host.remove_suffix(1);
   server.host = tls.has_value() && !tls->server_name.empty() ? tls->server_name : std::string(host);
-  // "...: ipv4:127.0.0.1:7070: Socket closed"; an IPv6 address is percent-encoded.
+  // As in "...: ipv4:127.0.0.1:7070: Socket closed". An IPv6 address is percent-encoded.
   const std::string message = status.error_message();
   const size_t at = message.find("ipv4:");
   if (at != std::string::npos) {

@@ -57,7 +57,7 @@ class WithoutSigpipe {
   sigset_t before_;
 };
 
-// Waits for a socket, but not beyond a deadline or a stop.
+// Waits for a socket, but not beyond a deadline or a stop request.
 class Patience {
  public:
   Patience(absl::Duration timeout, std::stop_token stop)
@@ -81,7 +81,7 @@ class Patience {
   std::stop_callback<Wake> on_stop_;
 };
 
-// kInvalidArgument: a name. kUnavailable: why there is no connection.
+// kInvalidArgument: `address` is a name. kUnavailable: why there is no connection.
 absl::StatusOr<UniqueFd> Connect(const std::string& address, Patience& patience) {
   const size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
@@ -107,11 +107,11 @@ absl::StatusOr<UniqueFd> Connect(const std::string& address, Patience& patience)
   return fd;
 }
 
-// Whether the peer may speak TLS: it answers an HTTP/2 client otherwise than in HTTP/2, most likely
-// by ending the connection. One that says nothing does not, but is stopped; it would find a
-// handshake when it goes on, and log a client that speaks TLS.
+// Whether the peer may speak TLS: it does not answer an HTTP/2 client in HTTP/2, and most likely
+// ends the connection. A silent peer counts as false: it is stopped. It would find a TLS handshake
+// when it goes on, and would log a client that speaks TLS.
 bool RefusesPlaintext(int fd, Patience& patience) {
-  // The client's preface, and a SETTINGS frame without any; its ninth byte is the string's end.
+  // The client's preface and an empty SETTINGS frame. The frame's ninth byte is the string's NUL.
   static constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
   static constexpr uint8_t kSettings = 4;
   if (send(fd, kPreface, sizeof kPreface, MSG_NOSIGNAL) != sizeof kPreface) return true;
@@ -120,7 +120,7 @@ bool RefusesPlaintext(int fd, Patience& patience) {
   return recv(fd, frame, sizeof frame, 0) != sizeof frame || frame[3] != kSettings;
 }
 
-// SSL_get_error() of the finished call; SSL_ERROR_WANT_READ: the time is over.
+// Returns SSL_get_error() of the finished call. SSL_ERROR_WANT_READ: the time is over.
 template <typename Call>
 int Finish(SSL* ssl, int fd, Patience& patience, const Call& call) {
   while (true) {
@@ -146,8 +146,8 @@ bool IsUnknownIssuer(long verified) {
 // A certificate of the server's chain that did not verify.
 struct RefusedCertificate {
   X509Ptr certificate;
-  int depth = 0;      // 0: the server's own; others are of CAs.
-  bool sent = false;  // By the server; or else it is one of ours.
+  int depth = 0;      // 0: the server's own certificate; others are those of CAs.
+  bool sent = false;  // The server sent it; otherwise it is one of ours.
 };
 
 std::string TrustedFile(const TlsOptions& tls) {
@@ -204,7 +204,7 @@ int NoteRequest(SSL* ssl, void* wanted) {
   return 1;
 }
 
-// One handshake as gRPC would make it.
+// One handshake, made as gRPC would make it.
 class Handshake {
  public:
   Handshake(const ProbedServer& server, const TlsOptions& tls, bool verify)
@@ -233,14 +233,14 @@ class Handshake {
     const int made = Finish(ssl_.get(), fd, patience, [&] { return SSL_connect(ssl_.get()); });
     if (made == SSL_ERROR_WANT_READ) return std::string(kSilentServer);
     if (made != SSL_ERROR_NONE) return ExplainHandshake(made);
-    // A server says its settings first; one that refuses us ends the connection instead.
+    // A server that accepts us sends its settings first. One that refuses us ends the connection.
     char byte;
     const int read =
         Finish(ssl_.get(), fd, patience, [&] { return SSL_read(ssl_.get(), &byte, 1); });
     return read == SSL_ERROR_NONE || read == SSL_ERROR_WANT_READ ? "" : ExplainEnd();
   }
 
-  // After Run(): the peer spoke TLS, whatever came of it.
+  // After Run(): whether the peer spoke TLS, whatever the outcome.
   bool met_tls() const {
     return X509Ptr(SSL_get1_peer_certificate(ssl_.get())) != nullptr || got_alert_;
   }
@@ -259,7 +259,7 @@ class Handshake {
       SSL_CTX_load_verify_locations(context_.get(), tls_.ca_file.c_str(), nullptr);
     }
   }
-  // After a failed handshake OpenSSL gives the certificate to nobody.
+  // Keeps the refused certificate, because OpenSSL does not give it out after a failed handshake.
   static int KeepRefused(int accepted, X509_STORE_CTX* chain) {
     if (accepted == 1) return 1;
     auto* ssl =
@@ -289,7 +289,7 @@ class Handshake {
                         ERR_reason_error_string(ERR_peek_error()));
   }
 
-  // The connection ended although we accept the server.
+  // Explains why the connection ended although we accept the server.
   std::string ExplainEnd() const {
     if (!certificate_wanted_) return "";
     if (tls_.cert_file.empty()) {
@@ -317,7 +317,7 @@ class Handshake {
   bool certificate_wanted_ = false;
   bool got_alert_ = false;
   RefusedCertificate refused_;
-  absl::StatusOr<PemTexts> own_;  // Where it is not OK, the server was shown no certificate.
+  absl::StatusOr<PemTexts> own_;  // If it is not OK, we showed the server no certificate.
   ContextPtr context_;
   SslPtr ssl_;
 };

@@ -33,7 +33,7 @@ uint32_t GrpcPayload::Crc32c() const {
 
 void GrpcPayload::Recycle() {
   slices_.clear();
-  // The pool may end with this reference, after it has taken the payload back.
+  // The pool may be destroyed with this reference, after it has taken the payload back.
   std::shared_ptr<GrpcPayloadPool> pool = std::move(pool_);
   pool->free_.Return(std::unique_ptr<GrpcPayload>(this));
 }
@@ -43,7 +43,7 @@ GrpcPayloadPtr GrpcPayloadPool::Take(grpc::ByteBuffer& message) {
   payload->pool_ = shared_from_this();
   payload->skipped_ = 0;
   payload->size_ = message.Length();
-  // Fails only for a compressed message whose bytes are damaged.
+  // Fails only if the message was compressed and its bytes are damaged.
   if (!message.Dump(&payload->slices_).ok()) payload->size_ = 0;
   payload->ends_.clear();
   size_t end = 0;

@@ -1,4 +1,4 @@
-// Received parts, still in the slices that gRPC read them into.
+// Received parts, still in the slices into which gRPC read them.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_GRPC_GRPC_PAYLOAD_H_
 #define PENSTOCK_CLIENT_TRANSPORT_GRPC_GRPC_PAYLOAD_H_
 
@@ -16,7 +16,7 @@ namespace penstock {
 
 class GrpcPayloadPool;
 
-// The message's bytes from some offset on.
+// The bytes of a message from some offset on. Thread-compatible.
 class GrpcPayload final : public PartPayload {
  public:
   size_t size() const override { return size_; }
@@ -28,20 +28,21 @@ class GrpcPayload final : public PartPayload {
   friend class GrpcPayloadPool;
 
   std::vector<grpc::Slice> slices_;
-  std::vector<size_t> ends_;  // Of each slice, from the first one's begin.
+  std::vector<size_t> ends_;  // End offset of each slice, counted from the start of the first.
   size_t skipped_ = 0;        // Bytes before the payload in the first slices.
   size_t size_ = 0;
-  std::shared_ptr<GrpcPayloadPool> pool_;  // While it is out, so that it may outlive the stream.
+  // Set while the payload is in use, so that the pool may outlive the stream.
+  std::shared_ptr<GrpcPayloadPool> pool_;
 };
 
 using GrpcPayloadPtr = std::unique_ptr<GrpcPayload, PartPayloadRecycler>;
 
-// Payload objects that are used again with the memory of their slice lists. Thread-safe.
+// Recycles payload objects together with the memory of their slice lists. Thread-safe.
 class GrpcPayloadPool : public std::enable_shared_from_this<GrpcPayloadPool> {
  public:
-  // A payload of the whole message, which is left empty.
+  // Returns a payload of the whole message, and leaves `message` empty.
   GrpcPayloadPtr Take(grpc::ByteBuffer& message);
-  // Removes the first `bytes` of a payload. REQUIRES: within its size.
+  // Removes the first `bytes` of a payload. REQUIRES: bytes <= payload.size().
   static void Skip(GrpcPayload& payload, size_t bytes);
 
  private:

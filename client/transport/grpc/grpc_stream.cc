@@ -20,19 +20,20 @@ namespace {
 
 constexpr absl::Duration kStreamProbeTimeout = absl::Seconds(3);
 
-// A cancelled stream ends at once. It is awaited in steps, so that a process that was stopped does
-// not take that time for gRPC's.
+// A cancelled stream ends at once. The wait for it is made of short steps, so that a process that
+// was stopped does not count that time as gRPC's.
 constexpr std::chrono::milliseconds kDoneStep{100};
 constexpr int kMostDoneSteps = 600;
 
-// A fault that we found in what the server says. Its own INVALID_ARGUMENT means that it refuses
-// what we say, which no other server would do better with.
+// A fault that we found in the server's messages becomes kFailedPrecondition. The server's own
+// INVALID_ARGUMENT means something else: it refuses what we say, and any other server would too.
 absl::Status AsNonsense(const absl::Status& fault) {
   if (!absl::IsInvalidArgument(fault)) return fault;
   return absl::FailedPreconditionError(fault.message());
 }
 
-// gRPC says nothing when it cannot start its threads; then no stream ends, nor could the process.
+// Ends the process. gRPC reports no error when it cannot start its threads; then no stream ends,
+// and neither would the process.
 [[noreturn]] void EndWithoutGrpc(const std::string& address) {
   PrintEscaped(
       stderr,
@@ -43,7 +44,7 @@ absl::Status AsNonsense(const absl::Status& fault) {
   std::abort();
 }
 
-// Headers are short but for those that name many rows.
+// Headers are short, except those that name many rows.
 absl::StatusOr<std::optional<wire::ParsedPartHeader>> ParseStart(const GrpcPayload& message) {
   uint8_t start[wire::kPartHeaderWindow];
   const std::span<uint8_t> seen(start, std::min(message.size(), sizeof start));
@@ -150,7 +151,7 @@ void GrpcStream::OnReadDone(bool ok) {
   if (ok) {
     absl::StatusOr<std::optional<ReceivedPart>> part = HandleMessage();
     if (part.ok()) {
-      // The next message is read while this part is copied. Only parts overlap so.
+      // Read the next message while this part is copied. Only parts overlap in this way.
       StartRead(&incoming_);
       if (part->has_value()) events_.OnPart(**std::move(part));
       return;
@@ -167,7 +168,7 @@ void GrpcStream::OnReadDone(bool ok) {
   ReleaseHoldIfDue();
 }
 
-// The last write must be over, for gRPC may call OnDone() as soon as nothing holds it.
+// The last write must be over, because gRPC may call OnDone() as soon as nothing holds the call.
 void GrpcStream::ReleaseHoldIfDue() {
   {
     MutexLock lock(&mutex_);
@@ -180,7 +181,7 @@ void GrpcStream::ReleaseHoldIfDue() {
 void GrpcStream::OnDone(const grpc::Status& status) {
   if (!fault_.ok()) return TellBroken(Annotate(fault_, address_));
   absl::Status broken = BrokenStatus(address_, status);
-  // The token of an open stream was taken back: a new stream comes with what its file holds now.
+  // The token of an open stream was revoked. A new stream uses the token that the file has then.
   if (said_hello_ && absl::IsUnauthenticated(broken)) {
     broken = absl::UnavailableError(broken.message());
   }
@@ -189,7 +190,7 @@ void GrpcStream::OnDone(const grpc::Status& status) {
 }
 
 bool GrpcStream::StartProbe(const absl::Status& broken, ProbedServer server) {
-  // Held until probe_ is set, for TellBroken() lets our destructor go on.
+  // Hold the lock until probe_ is set, because TellBroken() lets our destructor go on.
   MutexLock lock(&mutex_);
   auto probe = StartThread("that looks why", [this, broken, server = std::move(server)] {
     const std::string cause =

@@ -1,4 +1,4 @@
-// One conversation over gRPC.
+// One stream over gRPC.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_GRPC_GRPC_STREAM_H_
 #define PENSTOCK_CLIENT_TRANSPORT_GRPC_GRPC_STREAM_H_
 
@@ -26,9 +26,9 @@
 
 namespace penstock {
 
-// All events come from OnReadDone() and, last, OnDone(), of which gRPC runs one at a time. Writes
-// leave one at a time from a queue that the caller bounds: it asks for no more than its credit.
-// Thread-safe but for the destructor.
+// All events come from OnReadDone() and, last, from OnDone(); gRPC runs one of them at a time.
+// Writes are sent one at a time from a queue. The caller bounds the queue by requesting no more
+// than its credit. Thread-safe, except for the destructor.
 class GrpcStream final : public Stream,
                          private grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
@@ -36,7 +36,7 @@ class GrpcStream final : public Stream,
     std::string token;              // Empty: none is sent.
     std::optional<TlsOptions> tls;  // What `channel` was made with.
   };
-  // Starts to connect. `channel` is kept; `events` outlives it.
+  // Starts to connect. Keeps a reference to `channel`. `events` must outlive the stream.
   GrpcStream(std::shared_ptr<grpc::Channel> channel, std::string address, Credentials credentials,
              const StreamOptions& options, bool shared_memory, StreamEvents& events);
   ~GrpcStream() override;
@@ -47,7 +47,7 @@ class GrpcStream final : public Stream,
   void Release(uint64_t window) override { Send(wire::Release{window}); }
 
  private:
-  // Of a stream that is cancelled. Ends the process if gRPC does not end it.
+  // Waits for the end of a cancelled stream. Ends the process if gRPC does not end the stream.
   void AwaitDone();
 
   void OnReadDone(bool ok) override;
@@ -55,26 +55,27 @@ class GrpcStream final : public Stream,
   void OnDone(const grpc::Status& status) override;
 
   void Send(const wire::ClientMessage& message);
-  // What to write now, if a write may start; the caller passes it to Write().
+  // Returns what to write next, if a write may start. The caller passes it to Write().
   std::optional<std::string> TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Write(const std::string& message);
 
-  // A part, for the caller to hand on; all else is handled. An error ends the stream with it.
+  // Returns a part, which the caller must pass on; handles every other message. An error ends the
+  // stream with that error.
   absl::StatusOr<std::optional<ReceivedPart>> HandleMessage();
   absl::StatusOr<ReceivedPart> ToPart(wire::ParsedPartHeader part, GrpcPayloadPtr message);
   absl::StatusOr<std::unique_ptr<PartPayload, PartPayloadRecycler>> TakeShared(
       const wire::PartHeader& part);
   absl::Status HandleControl(const GrpcPayload& message);
   absl::Status Handle(const wire::ServerHello& hello);
-  // All else is told as it was said.
+  // Passes all other events on unchanged.
   absl::Status Handle(StreamEvent event);
   void ReleaseHoldIfDue();
-  // True: TellBroken() follows, with what the thread has found out.
+  // True: TellBroken() follows, with what the probe has found out.
   bool StartProbe(const absl::Status& broken, ProbedServer server);
-  // The last event.
+  // Reports the last event.
   void TellBroken(const absl::Status& status);
 
-  // Asks for the pool that the server offers, if it does and we may.
+  // Requests the pool that the server offers, if it offers one and we may use it.
   void RequestSharedMemory(const wire::ServerHello& hello);
   void UseSharedMemory(absl::StatusOr<std::shared_ptr<const SharedMapping>> mapping);
 
@@ -88,31 +89,32 @@ class GrpcStream final : public Stream,
   grpc::ClientContext context_;
   const std::shared_ptr<GrpcPayloadPool> payloads_ = std::make_shared<GrpcPayloadPool>();
 
-  // Of the read side.
+  // Used by the read side.
   StreamEvents& events_;
   grpc::ByteBuffer incoming_;
-  bool said_hello_ = false;  // The server.
-  absl::Status fault_;       // The server's, as we found it.
+  bool said_hello_ = false;  // Whether the server's Hello has come.
+  absl::Status fault_;       // What we found wrong with the server's messages.
 
-  // Of the write side: touched by whoever set writing_.
+  // Used by the write side: only by the thread that set writing_.
   grpc::ByteBuffer outgoing_;
 
   Mutex mutex_;
   CondVar done_changed_;
   std::deque<std::string> queue_ ABSL_GUARDED_BY(mutex_);
-  bool open_ ABSL_GUARDED_BY(mutex_) = false;  // After the server's Hello, until the end.
+  bool open_ ABSL_GUARDED_BY(mutex_) = false;  // From the server's Hello until the end.
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool read_ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool held_ ABSL_GUARDED_BY(mutex_) = true;
-  bool closing_ ABSL_GUARDED_BY(mutex_) = false;  // By our destructor.
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;  // Set by the destructor.
   bool done_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::stop_source stop_probe_;
   std::jthread probe_ ABSL_GUARDED_BY(mutex_);
-  // Shared with its payloads; null until the pool is mapped.
+  // Shared with its payloads. Null until the pool is mapped.
   std::shared_ptr<SharedPayloadPool> shared_ ABSL_GUARDED_BY(mutex_);
 
-  std::unique_ptr<SharedMemoryRequest> request_;  // Of the read side. Last: it uses the above.
+  // Used by the read side. Last member: it uses the above.
+  std::unique_ptr<SharedMemoryRequest> request_;
 };
 
 }  // namespace penstock

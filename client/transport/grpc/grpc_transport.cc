@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// A stream whose files could not be read.
+// A stream whose TLS or token files could not be read.
 class BrokenStream final : public Stream {
  public:
   BrokenStream(absl::Status status, StreamEvents& events) {

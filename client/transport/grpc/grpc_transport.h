@@ -1,4 +1,4 @@
-// A server reached over the network.
+// Reaches a server over the network.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_GRPC_GRPC_TRANSPORT_H_
 #define PENSTOCK_CLIENT_TRANSPORT_GRPC_GRPC_TRANSPORT_H_
 
@@ -11,20 +11,21 @@
 
 namespace penstock {
 
-// `address` is HOST:PORT. Each transport has a channel of its own, so that one server's connection
-// is never another's. Nothing is connected before Connect(). Streams outlive the transport.
+// Makes a transport to `address`, which is HOST:PORT. Each transport has its own channel, so that
+// servers never share a connection. It connects only in Connect(). Streams may outlive the
+// transport.
 //
 // A stream breaks with
-//   kUnavailable         nobody listens, the server ended or vanished (noticed within 20 s)
-//   kFailedPrecondition  the peer is no penstock-server, or of another protocol version
-//   what the server said, when it ended the stream because of something this client did
-//   kUnauthenticated     a missing or wrong token, or one that would travel in plaintext
-// Every message starts with the address. Where TLS is the cause, on either side, the message says
-// what is wrong with it and what to do, which may take a second connection and up to 3 s.
+//   kUnavailable         nobody listens, or the server ended or vanished (noticed within 20 s)
+//   kFailedPrecondition  the peer is no penstock-server, or speaks another protocol version
+//   kUnauthenticated     the token is missing or wrong, or would travel in plaintext
+//   the server's status, when it ended the stream because of something this client did
+// Every message starts with the address. If TLS is the cause, on either side, the message says what
+// is wrong and what to do. Finding that out may take a second connection and up to 3 s.
 std::unique_ptr<Transport> MakeGrpcTransport(std::string address, NetworkOptions options = {});
 
-// What can be told before anything is connected: a file that is missing, unreadable or not PEM, a
-// key that is not the certificate's, a token that would travel in plaintext.
+// Checks what can be checked before a connection is made. Errors as LoadPemFiles() and
+// ReadTokenFile(); kUnauthenticated: the token would travel in plaintext.
 absl::Status CheckNetworkOptions(const std::string& address, const NetworkOptions& options);
 
 }  // namespace penstock

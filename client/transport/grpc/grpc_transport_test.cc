@@ -1,4 +1,4 @@
-// Peers that are no penstock-server; tests/ has those that are.
+// Peers that are not a penstock-server. tests/ has those that are.
 #include "client/transport/grpc/grpc_transport.h"
 
 #include <sys/socket.h>
@@ -21,11 +21,11 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// A port of 127.0.0.1 that answers what it is told to.
+// A port of 127.0.0.1 that gives the answer that the test sets.
 class Peer {
  public:
   const std::string& address() const { return port_.address(); }
-  // Sends `answer` to the first that connects.
+  // Sends `answer` to the first peer that connects.
   void Answer(std::string answer) {
     ASSERT_EQ(listen(port_.fd(), 8), 0);
     thread_ = std::jthread([this, answer = std::move(answer)] {

@@ -22,7 +22,7 @@ namespace {
 
 constexpr absl::Duration kLookEvery = absl::Milliseconds(100);
 
-// Its operations run one at a time and each is waited for, so every tag may be null.
+// One call. Its operations run one at a time and each is waited for, so every tag may be null.
 class ManifestCall {
  public:
   ManifestCall(const ServerChannel::Way& way, const ManifestLimits& limits)
@@ -37,7 +37,7 @@ class ManifestCall {
     for (bool ok = false; queue_.Next(&tag, &ok);) continue;
   }
 
-  // How the call ended, unless ended() tells of an end that was ours.
+  // Returns how the call ended, unless ended() says that this side ended it.
   grpc::Status Run(const std::string& path, std::string& bytes) {
     v1::ManifestRequest request;
     request.set_path(path);
@@ -52,7 +52,7 @@ class ManifestCall {
     grpc::Status status;
     reader_->Finish(&status, nullptr);
     Done();
-    if (!status.ok()) Check();  // It may have failed before Done() came to ask.
+    if (!status.ok()) Check();  // The call may have failed before Done() called Check().
     if (!silent_) return status;
     return {grpc::StatusCode::DEADLINE_EXCEEDED,
             absl::StrCat("no answer for ", absl::FormatDuration(limits_.silence))};
@@ -61,7 +61,7 @@ class ManifestCall {
   const absl::Status& ended() const { return ended_; }
 
  private:
-  // Waits for the operation under way. False: it failed, so that the call is over.
+  // Waits for the pending operation. False: it failed, so the call is over.
   bool Done() {
     void* tag = nullptr;
     bool ok = false;
@@ -108,7 +108,7 @@ class ManifestCall {
   grpc::CompletionQueue queue_;
   std::unique_ptr<grpc::ClientAsyncReader<v1::ManifestPart>> reader_;
   absl::Time deadline_;
-  std::optional<uint64_t> total_;  // Bytes, once limits_.total() knows.
+  std::optional<uint64_t> total_;  // Total bytes, once limits_.total() knows.
   bool silent_ = false;
   absl::Status ended_;
 };

@@ -1,4 +1,4 @@
-// Asks a server for a manifest that lies beneath its root.
+// Fetches a manifest from beneath a server's root.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_GRPC_MANIFEST_CALL_H_
 #define PENSTOCK_CLIENT_TRANSPORT_GRPC_MANIFEST_CALL_H_
 
@@ -10,11 +10,13 @@
 
 namespace penstock {
 
-// The bytes of the file at `path`, unchecked, over a connection of its own. `address` is HOST:PORT.
-// kUnavailable: nobody listens, the server ended or was silent for too long; kOutOfRange: the file
-// has more than limits.max_bytes; kDataLoss: it has more than limits.total() said; what that and
-// limits.check() said; what the server said; other errors as of a stream (grpc_transport.h). Every
-// message starts with the address.
+// Returns the bytes of the file at `path`, unchecked, over a connection of its own. `address` is
+// HOST:PORT. Blocks. Every message starts with the address.
+// kUnavailable: nobody listens, or the server ended or was silent for too long.
+// kOutOfRange: the file has more than limits.max_bytes.
+// kDataLoss: the file has more bytes than limits.total() said.
+// Otherwise an error of limits.total() or limits.check(), the server's status, or an error of a
+// stream (grpc_transport.h).
 absl::StatusOr<std::string> CallForManifest(const std::string& address,
                                             const NetworkOptions& network, const std::string& path,
                                             const ManifestLimits& limits);

@@ -26,19 +26,19 @@ grpc::ChannelArguments ChannelOptions(const NetworkOptions& network) {
   options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   options.SetMaxReceiveMessageSize(wire::kMaxServerMessageBytes);
   options.SetMaxSendMessageSize(wire::kMaxClientMessageBytes);
-  // The defaults, 1 s growing to 120 s, would leave a restarted server unnoticed for minutes.
+  // With the defaults, 1 s growing to 120 s, a restarted server would be noticed only after
+  // minutes.
   options.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  // How long one attempt may take: a server that is flooded lets connections wait for a second.
+  // Time limit for one attempt. A server that is flooded lets connections wait for a second.
   options.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 4000);
   options.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   // A host that vanished without a word is noticed after 5 + 5 s.
   options.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 5'000);
   options.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
   options.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // A wide window from the start, without the probing that would find its width: the estimate
-  // makes gRPC read into ever larger buffers, which then leave the cache and are faulted in anew.
-  // And longer frames: each costs a header and a slice on both sides. docs/internals/adr has the
-  // figures.
+  // Use a wide window from the start, without probing for its width. The probe makes gRPC read into
+  // ever larger buffers, which then leave the cache and cause page faults again. Use longer frames
+  // too: each frame costs a header and a slice on both sides. docs/internals/adr has the figures.
   options.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   options.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20);
   options.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 64 << 10);
@@ -50,7 +50,7 @@ grpc::ChannelArguments ChannelOptions(const NetworkOptions& network) {
 
 std::shared_ptr<grpc::ChannelCredentials> TlsCredentials(const PemTexts& texts) {
   grpc::SslCredentialsOptions options;
-  options.pem_root_certs = texts.ca;  // Empty: the system's.
+  options.pem_root_certs = texts.ca;  // Empty: the system's roots.
   options.pem_cert_chain = texts.cert;
   options.pem_private_key = texts.key;
   return grpc::SslCredentials(options);

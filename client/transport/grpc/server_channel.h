@@ -1,4 +1,4 @@
-// Channels to one server, with the credentials of the moment.
+// Channels to one server, with the current credentials.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_GRPC_SERVER_CHANNEL_H_
 #define PENSTOCK_CLIENT_TRANSPORT_GRPC_SERVER_CHANNEL_H_
 
@@ -13,9 +13,9 @@
 
 namespace penstock {
 
-// Looks at the files of `options` for each stream: after a change, new streams get a new
-// connection, those that are open keep theirs. Files that cannot be used, as a certificate whose
-// key has not come yet, leave what was there before. Thread-safe.
+// Looks at the files of `options` for each stream. After a change, new streams get a new
+// connection, and open streams keep theirs. If a file cannot be used, such as a certificate whose
+// key has not been replaced yet, the previous contents stay in use. Thread-safe.
 class ServerChannel {
  public:
   ServerChannel(std::string address, NetworkOptions options);
@@ -25,9 +25,11 @@ class ServerChannel {
 
   struct Way {
     std::shared_ptr<grpc::Channel> channel;
-    std::string token;  // Empty: none. For the metadata "authorization: Bearer TOKEN".
+    // Sent as the metadata "authorization: Bearer TOKEN". Empty: none.
+    std::string token;
   };
-  // At first the errors of LoadPemFiles(), which names the file, and of ReadTokenFile().
+  // Returns the channel and token for a new stream. Fails only as long as there are none to fall
+  // back on: with the errors of LoadPemFiles(), which names the file, and of ReadTokenFile().
   // kUnauthenticated: the token would travel in plaintext.
   absl::StatusOr<Way> Get();
 
@@ -42,13 +44,14 @@ class ServerChannel {
   Way way_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The token in the first line of `path` that is neither empty nor begins with #.
-// kInvalidArgument: it has none, or one of more than 4096 bytes or of other than visible ASCII.
+// Returns the first line of `path` that is neither empty nor begins with #. kInvalidArgument: there
+// is none, it has more than 4096 bytes, or it is not visible ASCII. Other errors as
+// FileSource::Open().
 absl::StatusOr<std::string> ReadTokenFile(const std::string& path);
 
 PemPaths PathsOf(const TlsOptions& tls);
 
-// HOST:PORT that this machine alone can be behind: 127.0.0.0/8, [::1] and localhost.
+// Whether HOST:PORT can only be this machine: 127.0.0.0/8, [::1] and localhost.
 bool IsLoopbackAddress(absl::string_view address);
 
 }  // namespace penstock

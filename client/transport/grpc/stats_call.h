@@ -1,4 +1,4 @@
-// Asks a server what it is doing.
+// Asks a server for its statistics.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_GRPC_STATS_CALL_H_
 #define PENSTOCK_CLIENT_TRANSPORT_GRPC_STATS_CALL_H_
 
@@ -17,8 +17,8 @@ class StatsCaller {
  public:
   virtual ~StatsCaller() = default;
   virtual const std::string& address() const = 0;
-  // kUnavailable: no answer within `timeout`; other errors as of a stream (grpc_transport.h). Every
-  // message starts with the address.
+  // Blocks. kUnavailable: no answer within `timeout`. Other errors as a stream (grpc_transport.h).
+  // Every message starts with the address.
   virtual absl::StatusOr<v1::ServerStats> Ask(absl::Duration timeout) = 0;
 };
 

@@ -13,7 +13,7 @@ void LocalPayload::CopyTo(size_t offset, std::span<uint8_t> out) const {
 
 void LocalPayload::Recycle() {
   part_ = PartBuffer();
-  // The pool may end with this reference, after it has taken the payload back.
+  // The pool may be destroyed with this reference, after it has taken the payload back.
   std::shared_ptr<LocalPayloadPool> pool = std::move(pool_);
   pool->free_.Return(std::unique_ptr<LocalPayload>(this));
 }

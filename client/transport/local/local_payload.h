@@ -1,4 +1,4 @@
-// A part of the engine as a payload: no copy, and no memory once warm.
+// The engine's parts as payloads: no copy, and no allocation once warm.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_LOCAL_LOCAL_PAYLOAD_H_
 #define PENSTOCK_CLIENT_TRANSPORT_LOCAL_LOCAL_PAYLOAD_H_
 
@@ -13,7 +13,7 @@ namespace penstock {
 
 class LocalPayloadPool;
 
-// Recycle() returns the part's memory to the engine and the object to its pool.
+// Recycle() returns the part's memory to the engine and the object to its pool. Thread-compatible.
 class LocalPayload final : public PartPayload {
  public:
   size_t size() const override { return part_.size(); }
@@ -24,11 +24,12 @@ class LocalPayload final : public PartPayload {
  private:
   friend class LocalPayloadPool;
   PartBuffer part_;
-  std::shared_ptr<LocalPayloadPool> pool_;  // While in use: shared with the streams.
+  // Set while the payload is in use. Shared with the stream.
+  std::shared_ptr<LocalPayloadPool> pool_;
 };
 
-// Shared by a transport's streams and the payloads in use, so that these may outlive it.
-// Thread-safe.
+// Recycles payload objects. Shared by a stream and its payloads in use, so that these may outlive
+// it. Thread-safe.
 class LocalPayloadPool : public std::enable_shared_from_this<LocalPayloadPool> {
  public:
   std::unique_ptr<PartPayload, PartPayloadRecycler> Wrap(PartBuffer part);

@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// The engine calls from several threads; a stream's events come one after the other.
+// The engine calls from several threads. A stream's events come one after the other.
 class LocalStream final : public Stream, private SessionEvents {
  public:
   LocalStream(Engine& engine, const StreamOptions& options, StreamEvents& events)
@@ -72,7 +72,7 @@ class LocalStream final : public Stream, private SessionEvents {
                           .replaced = std::move(part.replaced),
                           .image_notes = std::move(part.image_notes)};
     received.payload = payloads_->Wrap(std::move(part));
-    // Without the lock: parts are copied by the threads that decoded them, side by side.
+    // Without the lock, because the threads that decoded the parts copy them in parallel.
     events_.OnPart(std::move(received));
   }
   bool DecodesRows() const override { return events_.DecodesRows(); }
@@ -89,7 +89,7 @@ class LocalStream final : public Stream, private SessionEvents {
   Mutex mutex_;
   StreamEvents& events_;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;
-  std::unique_ptr<Session> session_;  // Last: its end is the end of events.
+  std::unique_ptr<Session> session_;  // Last member: no event follows its end.
 };
 
 class LocalTransport final : public Transport {

@@ -1,4 +1,4 @@
-// A "server" inside this process: the embedded default.
+// A "server" inside this process. It is the default.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_LOCAL_LOCAL_TRANSPORT_H_
 #define PENSTOCK_CLIENT_TRANSPORT_LOCAL_LOCAL_TRANSPORT_H_
 
@@ -10,9 +10,10 @@
 
 namespace penstock {
 
-// Runs an engine of its own, whose address is "local:". Its streams must go before it does;
-// payloads may outlive both. Hello arrives inside Connect(). Once warm, parts take no memory.
-// kInvalidArgument: an option; kNotFound, kPermissionDenied: the data root.
+// Makes a transport with an engine of its own. Its address is "local:". Its streams must be
+// destroyed before it; payloads may outlive both. Hello arrives inside Connect(). Once warm, parts
+// allocate nothing. kInvalidArgument: an option is wrong. kNotFound, kPermissionDenied: the data
+// root cannot be opened. kResourceExhausted: a thread could not be started.
 absl::StatusOr<std::unique_ptr<Transport>> MakeLocalTransport(const EngineOptions& options);
 
 }  // namespace penstock

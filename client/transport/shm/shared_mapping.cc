@@ -16,8 +16,8 @@ namespace {
 
 constexpr off_t kMaxBytes = off_t{1} << 30;
 
-// A reader of a mapping dies of SIGBUS where the file has shrunk, or where a huge page cannot be
-// had.
+// Refuses memory whose reader could be killed by SIGBUS: because the file shrinks, or because it
+// needs huge pages that are not available.
 absl::Status CheckSafe(int fd) {
   constexpr int kNeeded = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   const int seals = fcntl(fd, F_GET_SEALS);

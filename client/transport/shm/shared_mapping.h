@@ -11,11 +11,11 @@
 
 namespace penstock {
 
-// Mapped read-only. Immutable but for what the server writes.
+// Mapped read-only. Immutable, except for what the server writes.
 class SharedMapping {
  public:
-  // Accepts what cannot kill its reader: ordinary memory whose size is sealed.
-  // kFailedPrecondition: anything else, with what is missing.
+  // Maps the descriptor. Accepts only memory that cannot kill its reader: ordinary memory whose
+  // size is sealed. kFailedPrecondition: it is not; the message says what is missing.
   static absl::StatusOr<std::shared_ptr<const SharedMapping>> Map(const UniqueFd& fd);
   ~SharedMapping();
   SharedMapping(const SharedMapping&) = delete;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kPatienceMs = 10'000;
 
-// A server chooses these.
+// Checks the values that the server chose.
 absl::Status Check(const std::string& socket, const std::string& ticket) {
   if (socket.empty() || socket[0] != '/' || socket.size() >= sizeof(sockaddr_un::sun_path)) {
     return absl::InvalidArgumentError("the server names no path of a socket");

@@ -1,4 +1,4 @@
-// Fetches a stream's pool from the server's door.
+// Fetches a stream's pool from the server's shared-memory socket.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_SHM_SHARED_MEMORY_REQUEST_H_
 #define PENSTOCK_CLIENT_TRANSPORT_SHM_SHARED_MEMORY_REQUEST_H_
 
@@ -13,12 +13,13 @@
 
 namespace penstock {
 
-// Connects to `socket`, says `ticket` and maps what comes, on a thread of its own. The destructor
-// ends it early and returns when `done` has, if it was called at all. Thread-compatible.
+// Connects to `socket`, sends `ticket` and maps the memory that it receives, on a thread of its
+// own. The destructor ends this early; if `done` is running, it waits until `done` has returned.
+// Thread-compatible.
 class SharedMemoryRequest {
  public:
-  // Called once, on the request's thread or, if there is none to be had, by the constructor: the
-  // mapping, or why there is none.
+  // Receives the mapping, or why there is none. Called once: on the request's thread or, if no
+  // thread could be started, by the constructor.
   using Done = std::function<void(absl::StatusOr<std::shared_ptr<const SharedMapping>>)>;
 
   SharedMemoryRequest(std::string socket, std::string ticket, Done done);
@@ -26,14 +27,14 @@ class SharedMemoryRequest {
 
  private:
   absl::StatusOr<std::shared_ptr<const SharedMapping>> Fetch() const;
-  // Waits until the door has said something.
+  // Waits for the server's answer.
   absl::Status WaitFor(int connection) const;
 
   const std::string socket_;
   const std::string ticket_;
   const Done done_;
-  UniqueFd stop_;        // An eventfd: written to, the request ends.
-  std::jthread thread_;  // Last: it uses all of the above.
+  UniqueFd stop_;        // An eventfd. Writing to it ends the request.
+  std::jthread thread_;  // Last member: it uses all of the above.
 };
 
 }  // namespace penstock

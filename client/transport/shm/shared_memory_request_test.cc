@@ -19,7 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 using Result = absl::StatusOr<std::shared_ptr<const SharedMapping>>;
 
-// A door that says what a test tells it to.
+// The server's socket; gives the answers that the test sets.
 class FakeDoor {
  public:
   explicit FakeDoor(const std::string& path)
@@ -30,7 +30,7 @@ class FakeDoor {
     EXPECT_EQ(bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
     EXPECT_EQ(listen(listener_.get(), 1), 0);
   }
-  // The ticket of the next peer.
+  // Accepts the next peer and returns its ticket.
   std::string Accept() {
     connection_ = UniqueFd(accept(listener_.get(), nullptr, nullptr));
     char ticket[100];
@@ -146,7 +146,7 @@ TEST_F(SharedMemoryRequestTest, ItsEndEndsTheWait) {
   FakeDoor door(path_);
   {
     SharedMemoryRequest request = Request(path_);
-    door.Accept();  // And says nothing.
+    door.Accept();  // It sends nothing.
   }
   EXPECT_EQ(done_.Pop()->status().code(), absl::StatusCode::kCancelled);
 }

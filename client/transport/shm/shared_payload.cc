@@ -12,7 +12,7 @@ void SharedPayload::CopyTo(size_t offset, std::span<uint8_t> out) const {
 }
 
 void SharedPayload::Recycle() {
-  // The pool may end with this reference, after it has taken the payload back.
+  // The pool may be destroyed with this reference, after it has taken the payload back.
   std::shared_ptr<SharedPayloadPool> pool = std::move(pool_);
   pool->Return(this, offset_);
 }

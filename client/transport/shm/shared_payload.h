@@ -1,4 +1,4 @@
-// Received parts that lie in a server's pool.
+// Received parts that are in a server's pool.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_SHM_SHARED_PAYLOAD_H_
 #define PENSTOCK_CLIENT_TRANSPORT_SHM_SHARED_PAYLOAD_H_
 
@@ -30,10 +30,11 @@ class SharedPayload final : public PartPayload {
 
   uint64_t offset_ = 0;
   std::span<const uint8_t> bytes_;
-  std::shared_ptr<SharedPayloadPool> pool_;  // While it is out, so that it may outlive the stream.
+  // Set while the payload is in use, so that the pool may outlive the stream.
+  std::shared_ptr<SharedPayloadPool> pool_;
 };
 
-// The parts of one stream, shared by it and its payloads. Thread-safe.
+// Recycles the payload objects of one stream. Shared by the stream and its payloads. Thread-safe.
 class SharedPayloadPool : public std::enable_shared_from_this<SharedPayloadPool> {
  public:
   using Ack = std::function<void(uint64_t offset)>;
@@ -41,10 +42,11 @@ class SharedPayloadPool : public std::enable_shared_from_this<SharedPayloadPool>
   SharedPayloadPool(std::shared_ptr<const SharedMapping> mapping, Ack ack)
       : mapping_(std::move(mapping)), ack_(std::move(ack)) {}
 
-  // kFailedPrecondition: beyond the mapping.
+  // Returns bytes [offset, offset + size) of the mapping as a payload. kFailedPrecondition: they
+  // are not within the mapping.
   absl::StatusOr<std::unique_ptr<PartPayload, PartPayloadRecycler>> Take(uint64_t offset,
                                                                          uint32_t size);
-  // Ends the calls of `ack`; returns when none is under way.
+  // After it has returned, `ack` is not called and no call is running.
   void Close();
 
  private:
