@@ -11,7 +11,7 @@ absl::Duration AnswerTimes::Recent::Longest() const {
 void AnswerTimes::Add(uint32_t server, uint64_t bytes, absl::Duration time) {
   if (server >= servers_.size()) servers_.resize(server + 1);
   Recent& recent = servers_[server];
-  // Zero stands for no sample, so a server that is ready and answers at one moment gets 1 ns.
+  // Zero means no sample, so a server that is ready and answers at the same moment counts as 1 ns.
   recent.ring[recent.count++ % recent.ring.size()] = std::max(time, absl::Nanoseconds(1));
   ++count_;
   mean_bytes_ += (static_cast<double>(bytes) - mean_bytes_) /

@@ -1,4 +1,4 @@
-// Measures how long servers took lately.
+// Measures how long servers took recently.
 #ifndef PENSTOCK_CLIENT_FETCH_ANSWER_TIMES_H_
 #define PENSTOCK_CLIENT_FETCH_ANSWER_TIMES_H_
 
@@ -19,7 +19,7 @@ class AnswerTimes {
  public:
   static constexpr absl::Duration kLeftOut = -absl::InfiniteDuration();
 
-  // The records that were asked for have `bytes` bytes.
+  // Adds a sample: a request for records of `bytes` bytes took `time`.
   void Add(uint32_t server, uint64_t bytes, absl::Duration time);
   // Drops the server's samples.
   void Forget(uint32_t server);
@@ -30,8 +30,8 @@ class AnswerTimes {
   // proportion. With two servers it is the time of the faster one. Every eighth sample brings it up
   // to date, or fewer if there are many servers. It is 0 before the first sample.
   absl::Duration Usual(uint64_t bytes) const;
-  // The same if server i needs at least ages[i] for a request that it has not answered yet. A
-  // server whose age is kLeftOut does not count.
+  // The same, on the assumption that server i needs at least ages[i] for a request that it has not
+  // answered yet. A server whose age is kLeftOut does not count.
   absl::Duration Usual(uint64_t bytes, std::span<const absl::Duration> ages);
 
  private:

@@ -1,4 +1,4 @@
-// The commands of a FetchController, kept until its caller carries them out.
+// Keeps the commands of a FetchController until its caller carries them out.
 #ifndef PENSTOCK_CLIENT_FETCH_COMMAND_BUFFER_H_
 #define PENSTOCK_CLIENT_FETCH_COMMAND_BUFFER_H_
 
@@ -21,11 +21,12 @@
 
 namespace penstock {
 
-// Records commands in their order; CarryOut() then hands them out, after the controller's call has
-// returned. So whoever carries them out may do what it likes with the controller and its locks. A
-// command stays valid until then: it owns its window's order, and has the number of damaged records
-// instead of a view of them. Takes no memory for windows, requests and batches once it has grown.
-// Not thread-safe.
+// Records commands in order. CarryOut() passes them on after the controller's call has returned, so
+// the caller may use the controller and its locks freely while it carries them out.
+//
+// A command stays valid until then: it owns its window's order, and it has the number of damaged
+// records instead of a view of them. Allocates nothing for windows, requests and batches once it
+// has grown. Not thread-safe.
 class CommandBuffer final : public FetchActions {
  public:
   using NameChunksFunction = std::function<std::string(std::span<const uint32_t>)>;
@@ -33,9 +34,10 @@ class CommandBuffer final : public FetchActions {
   explicit CommandBuffer(NameChunksFunction name_chunks) : name_chunks_(std::move(name_chunks)) {}
 
   bool empty() const { return commands_.empty(); }
-  // Calls `actions` for every command in order, and forgets them. `damaged` is what the
-  // controller's replaced() returns now: a list that only grows. `actions` must not add commands.
-  // The caller holds the locks that `actions` needs, which templates are not seen to do.
+  // Calls `actions` for every command in order, and forgets them. `damaged` is the current result
+  // of the controller's replaced(), a list that only grows. `actions` must not add commands. The
+  // caller must hold the locks that `actions` needs, because the lock annotations do not reach
+  // through templates.
   template <typename Actions>
   void CarryOut(std::span<const Damage> damaged, Actions& actions) {
     for (Command& command : commands_) {
@@ -89,8 +91,8 @@ class CommandBuffer final : public FetchActions {
   };
   struct OpenWindowCommand {
     StreamId stream;
-    WindowRequest window;  // Without `damaged`:
-    size_t num_damaged;    // These are the first of all.
+    WindowRequest window;  // Its `damaged` may be out of date.
+    size_t num_damaged;    // CarryOut() passes so many records instead, the first ones.
     void operator()(Damaged damaged, auto& actions) ABSL_NO_THREAD_SAFETY_ANALYSIS {
       window.damaged = damaged.first(num_damaged);
       actions.OpenWindow(stream, window);

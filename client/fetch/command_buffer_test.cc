@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Notes windows as they are carried out.
+// Records windows as they are carried out.
 struct Windows {
   void OpenStream(StreamId, const std::string& address) { log.push_back(address); }
   void CloseStream(StreamId) { log.push_back("close"); }
@@ -50,7 +50,8 @@ TEST(CommandBufferTest, CarriesOutInOrderAndOnce) {
   EXPECT_TRUE(buffer.empty());
 }
 
-// The plan's walk may have left the epoch, and the list of damaged records may have moved.
+// Meanwhile the plan's walk may have left the epoch, and the list of damaged records may have
+// moved.
 TEST(CommandBufferTest, AWindowKeepsItsOrderAndItsDamage) {
   const Plan plan =
       *Plan::Create({std::vector<uint32_t>(8, 4), std::vector<uint32_t>(8, 80), 1}, {});

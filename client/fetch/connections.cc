@@ -8,10 +8,11 @@
 namespace penstock {
 namespace {
 
-// Someone may have mended what it was refused for: a token, a release.
+// The cause of the refusal may have been fixed by then: a token, a release.
 constexpr absl::Duration kAskRefusedAfter = absl::Seconds(30);
 constexpr absl::Duration kTellStarvedEvery = absl::Minutes(1);
-// A server that says for so long that it has no memory, and sends no row, is waited for no more.
+// A server that reports a lack of memory for this long, and sends no row, is not waited for any
+// more.
 constexpr absl::Duration kMostStarved = absl::Minutes(30);
 
 }  // namespace
@@ -30,7 +31,7 @@ void Connections::Connect(ServerEntry& server) {
   server.heard_at = clock_.now();
   server.away_since = std::min(server.away_since, clock_.now());
   server.drain_by = absl::InfiniteFuture();
-  server.credit_bytes = credit_bytes_;  // Until the server says more.
+  server.credit_bytes = credit_bytes_;  // Until the server sends its credit.
   server.credited = false;
   server.cancelled_rows = 0;
   server.open_windows = 0;
@@ -68,7 +69,8 @@ void Connections::CloseAll() {
   }
 }
 
-// If the job ends because of it, the job's error says so.
+// Reports that the server is away or refuses, unless the job ends because of it. Then the job's
+// error says so.
 void Connections::NoteAway(ServerEntry& server) {
   if (server.removed) return;
   using Told = ServerEntry::Told;
@@ -85,7 +87,8 @@ void Connections::NoteAway(ServerEntry& server) {
           : absl::StrCat(": away for ", absl::FormatDuration(away), ", still tried")));
 }
 
-// Its rows have come. Hello alone is no news: it may die of what it is asked next.
+// Called when rows have come. Hello alone does not count: the server may die of what it is asked
+// next.
 void Connections::NoteBack(ServerEntry& server) {
   server.away_since = absl::InfiniteFuture();
   if (std::exchange(server.told, ServerEntry::Told::kNothing) == ServerEntry::Told::kNothing)
@@ -93,7 +96,7 @@ void Connections::NoteBack(ServerEntry& server) {
   actions_.Report(absl::StrCat(server.address, " is there again"));
 }
 
-// It has said so itself: it is no less well for it.
+// The server reported this itself, so it is well.
 void Connections::NoteStarved(ServerEntry& server) {
   server.starved_since = std::min(server.starved_since, clock_.now());
   if (clock_.now() >= server.starved_since + kMostStarved) return;
@@ -133,15 +136,15 @@ bool Connections::IsDue() const {
     return server->outstanding_requests == 0;
   };
   if (std::any_of(draining_.begin(), draining_.end(), is_drained)) return true;
-  return !alone_since_ && !servers_.AnyUsable();  // That time runs from now on.
+  return !alone_since_ && !servers_.AnyUsable();  // The time without servers begins now.
 }
 
 absl::Time Connections::AloneUntil() const {
   return alone_since_ ? *alone_since_ + server_timeout_ : absl::InfiniteFuture();
 }
 
-// A server that does not refuse may come: a name or file is still to be read, or a server that was
-// up has left the set, maybe only for one look.
+// Whether a server that does not refuse may come. Either a name or file is still to be read, or a
+// server that was up has left the set, perhaps only for one look.
 bool Connections::OthersMayCome() const { return set_changes_ && (!all_known_ || heard_hello_); }
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Servers that are up: connects to them, leaves them, and reports those that stay away.
+// Connects to servers, leaves them, and reports those that stay away.
 #ifndef PENSTOCK_CLIENT_FETCH_CONNECTIONS_H_
 #define PENSTOCK_CLIENT_FETCH_CONNECTIONS_H_
 
@@ -15,21 +15,21 @@
 
 namespace penstock {
 
-// Opens and closes streams, and keeps the states of servers that follow from that. It is told which
-// server to connect, drain or refuse; it answers whether the job can go on with those that are
-// left. It knows nothing of windows and requests beyond how many a server has outstanding. Not
+// Opens and closes streams, and keeps the server states that follow from that. It is told which
+// server to connect, drain or refuse. It answers whether the job can go on with the remaining
+// servers. Of windows and requests it knows only how many a server has outstanding. Not
 // thread-safe.
 class Connections {
  public:
-  // Codes that no reconnecting cures: the server understood and said no. kDataLoss is none of them:
-  // it means that a part was damaged on its way.
+  // Whether reconnecting cannot help: the server understood and refused. kDataLoss is not among
+  // these codes: it means that a part was damaged on its way.
   static bool IsRefusal(absl::StatusCode code);
-  // Most servers that restart are back before. One that was up for so long is no longer the one
-  // that was away.
+  // Most servers that restart are back within this time. A server that was up for this long counts
+  // as away anew when it is lost.
   static constexpr absl::Duration kTellAfter = absl::Seconds(5);
 
-  // `clock`, `servers` and `actions` must outlive it. `credit_bytes`: what a server may be asked
-  // for before it says more. The job ends when no server was usable for `server_timeout`.
+  // `clock`, `servers` and `actions` must outlive it. `credit_bytes` is what a server may be asked
+  // for before it sends its credit. The job ends when no server was usable for `server_timeout`.
   Connections(const ProcessClock& clock, ServerTable& servers, FetchActions& actions,
               uint64_t credit_bytes, absl::Duration server_timeout)
       : clock_(clock),
@@ -40,11 +40,11 @@ class Connections {
 
   void Connect(ServerEntry& server);
   void Close(const ServerEntry& server) { actions_.CloseStream(servers_.stream(server.index)); }
-  // It is asked again later: someone may have mended what it was refused for.
+  // Tries the server again later, when the cause may have been fixed.
   void Refuse(ServerEntry& server);
-  // It answers what it was asked, and is then closed by CloseDrained().
+  // Lets the server answer what it was asked. CloseDrained() closes it then.
   void Drain(ServerEntry& server);
-  // Closes those that drain and owe nothing more; later they may be tried again. `remove` is called
+  // Closes the draining servers that owe no answer. Each may be tried again later. Calls `remove`
   // for each that has left the set.
   template <typename Remove>
   void CloseDrained(const Remove& remove) {
@@ -57,28 +57,30 @@ class Connections {
       return true;
     });
   }
-  // The job has ended. Does nothing the second time.
+  // The job has ended. Further calls do nothing.
   void CloseAll();
   bool all_closed() const { return closed_; }
 
-  // A person is told once of a server that stays away, and when it is back.
+  // The user is told once that a server stays away, and once that it is back.
   void NoteAway(ServerEntry& server);
   void NoteBack(ServerEntry& server);
-  // The server has said that requests wait for its memory. It is well all the same, unless it goes
-  // on saying so and sends nothing.
+  // The server reports that requests wait for its memory. It counts as well, unless it goes on
+  // reporting this and sends nothing.
   void NoteStarved(ServerEntry& server);
 
-  // The set of servers was told. `all_known`: no name or file is still to be read.
+  // The set of servers was reported. `all_known`: no name or file is still to be read.
   void NoteSet(bool all_known);
-  // Some server has said Hello.
+  // Some server has sent Hello.
   void NoteHello() { heard_hello_ = true; }
-  // Every server refuses, and no other can come: the error that ends the job. OK: not so.
+  // Returns the error that ends the job if every server refuses and no other can come. Otherwise
+  // OK.
   absl::Status CheckRefused() const;
-  // No server was usable for too long: the error that ends the job, with `more` at its end.
+  // Returns the error that ends the job, with `more` at its end, if no server was usable for too
+  // long. Otherwise OK.
   absl::Status CheckAlone(absl::string_view more);
   // Whether CheckAlone() or CloseDrained() has something to do now.
   bool IsDue() const;
-  // When CheckAlone() fails if no server becomes usable.
+  // The time at which CheckAlone() fails if no server becomes usable.
   absl::Time AloneUntil() const;
 
  private:
@@ -94,9 +96,10 @@ class Connections {
   std::vector<ServerEntry*> draining_;
   bool closed_ = false;
   bool set_changes_ = false;  // NoteSet() was called.
-  bool all_known_ = true;     // As it said.
+  bool all_known_ = true;     // The `all_known` of its last call.
   bool heard_hello_ = false;
-  std::optional<absl::Time> alone_since_;  // No server has been usable since then.
+  // Absent: a server is usable. Otherwise since when none is.
+  std::optional<absl::Time> alone_since_;
 };
 
 }  // namespace penstock

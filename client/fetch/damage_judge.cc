@@ -11,11 +11,11 @@ namespace {
 
 using Verdict = DamageRuling::Verdict;
 
-// Reports of damage in a window without two that agree.
+// Largest number of damage reports about a window without two that agree.
 constexpr uint32_t kMaxDamageReports = 20;
-// For another server to come up, which could tell whether the only one is right.
+// How long to wait for another server, which could tell whether the only one is right.
 constexpr absl::Duration kSecondOpinionWait = absl::Seconds(5);
-// Bytes of what a server calls a shard, in a message.
+// Longest name of a shard, in bytes, that a message takes from a server.
 constexpr size_t kLongestName = 256;
 
 bool SameRecord(const Damage& a, const Damage& b) {
@@ -43,7 +43,8 @@ absl::Status DamageJudge::Check(const WindowEntry& window, const StreamError& er
   return error.damage ? CheckPlace(window, *error.damage) : CheckEmpty(window);
 }
 
-// Also in a spare that was tried before: a server may still answer for the window as it was then.
+// Also accepts a spare that was tried before: a server may still answer for the window as it was
+// then.
 absl::Status DamageJudge::CheckPlace(const WindowEntry& window, const Damage& damage) const {
   if (find_ == nullptr) return absl::OkStatus();
   const std::optional<ChunkRecords> found = find_(damage);
@@ -62,7 +63,8 @@ absl::Status DamageJudge::CheckPlace(const WindowEntry& window, const Damage& da
       "called ", DamageName(named), " damaged, which ", WindowName(window.id), " does not have"));
 }
 
-// As many records must be listed as the split has. Which of them are the split's only servers know.
+// The split has this many records in the chunk, so as many must be listed. Only servers know which
+// of the chunk's records are in the split.
 absl::Status DamageJudge::CheckEmpty(const WindowEntry& window) const {
   if (find_ == nullptr || fallible_rows_) return absl::OkStatus();
   for (const uint32_t chunk : window.order->WindowChunks(window.id)) {
@@ -111,11 +113,12 @@ DamageRuling DamageJudge::Hear(absl::Time now, const ServerEntry& server, Window
             Annotate(error.status, absl::StrCat(server.address, ", after ", kMaxDamageReports,
                                                 " reports that do not agree"))};
   }
-  if (IsAgreed(damage)) return {Verdict::kAskAgain};  // It was opened before that was known.
+  // The window was opened before that was known.
+  if (IsAgreed(damage)) return {Verdict::kAskAgain};
   bool known = false;
   for (const DamageDoubt& doubt : window.doubts) {
     if (!SameRecord(doubt.damage, damage)) continue;
-    // It was to be avoided: no other could be asked.
+    // The same server was asked again although it is avoided, so no other could be asked.
     if (!servers_.AreOne(doubt.server, server.index) ||
         placement_.NoOtherThan(server, window.id, window.avoid)) {
       return Agree(DamageDoubt(doubt), server, window);
@@ -126,7 +129,8 @@ DamageRuling DamageJudge::Hear(absl::Time now, const ServerEntry& server, Window
   return {Verdict::kAskAnother};
 }
 
-// It said so before and is asked again only because the others are on their way.
+// Whether to wait: the server said so before, and is asked again only while the others are on their
+// way.
 bool DamageJudge::AwaitsSecondOpinion(absl::Time now, const ServerEntry& server,
                                       const WindowEntry& window, const Damage& damage) const {
   const auto said = [&](const DamageDoubt& doubt) {
@@ -168,7 +172,8 @@ bool DamageJudge::IsAgreed(const Damage& damage) const {
                      [&](const Damage& other) { return SameRecord(other, damage); });
 }
 
-// All its rows have come, so whoever gave the last ones did not share the doubts.
+// All rows of the window have come, so the server that gave the last ones does not share the
+// doubts.
 void DamageJudge::ReportDoubts(const WindowEntry& window) const {
   for (const DamageDoubt& doubt : window.doubts) {
     actions_.Report(absl::StrCat(

@@ -1,4 +1,4 @@
-// Records that servers called damaged, and whether the servers are believed.
+// Judges reports of damaged records: decides which servers are believed.
 #ifndef PENSTOCK_CLIENT_FETCH_DAMAGE_JUDGE_H_
 #define PENSTOCK_CLIENT_FETCH_DAMAGE_JUDGE_H_
 
@@ -22,13 +22,13 @@
 
 namespace penstock {
 
-// The fate of a window after a server called one of its records damaged.
+// What happens to a window after a server called one of its records damaged.
 struct DamageRuling {
   enum class Verdict : uint8_t {
     kAskAgain,    // The server did not know yet what servers agreed on.
-    kAskLater,    // Another server may soon be there, whose word is waited for.
+    kAskLater,    // Another server may soon be up, and its word is waited for.
     kAskAnother,  // One server alone is not believed.
-    kReplaced,    // Servers agree: another record takes its place.
+    kReplaced,    // Servers agree: another record replaces it.
     kFail,        // The job ends with `failure`.
   };
   Verdict verdict;
@@ -38,22 +38,25 @@ struct DamageRuling {
 // A chunk of the manifest.
 struct ChunkRecords {
   uint32_t chunk = 0;
-  uint32_t records = 0;  // Of all splits.
+  uint32_t records = 0;  // Records of all splits.
 };
 
-// "a.tfrecord: chunk at offset 65536, record 3": the record's number in the chunk, from 0 on.
+// Returns "a.tfrecord: chunk at offset 65536, record 3". The record's number in the chunk counts
+// from 0.
 std::string DamageName(const Damage& damage);
 
-// No server is believed alone, at however many addresses: a record is damaged once two agree, or
-// the only one says so twice. The judge hears each report and rules. It keeps its own notes in
-// WindowEntry::doubts and damage_reports, and changes nothing else of a window. A report that
-// cannot be true is the server's fault, and is not heard. Not thread-safe.
+// No single server is believed, whatever its number of addresses. A record is damaged once two
+// servers agree, or once the only server says so twice.
+//
+// The judge hears each report and rules. It keeps its own notes in WindowEntry::doubts and
+// damage_reports, and changes nothing else of a window. A report that cannot be true is the
+// server's fault, and is ignored. Not thread-safe.
 class DamageJudge {
  public:
   // Null: DamageName().
   using Name = std::function<std::string(const Damage&)>;
-  // Returns the chunk that the damage is in, or nothing if the manifest has none there. If it is
-  // null, nothing is known of chunks, so every report may be true.
+  // Returns the chunk that the damage is in, or nothing if the manifest has no chunk there. Null:
+  // nothing is known of chunks, so every report may be true.
   using Find = std::function<std::optional<ChunkRecords>(const Damage&)>;
 
   // `plan`, `servers`, `placement` and `actions` must outlive it.
@@ -68,24 +71,25 @@ class DamageJudge {
         name_(std::move(name)),
         find_(std::move(find)) {}
 
-  // kFailedPrecondition: the error says what it cannot know: damage outside the window, or that no
-  // record is good where nobody found damage and all rows can be decoded, or either with another
-  // code than kDataLoss.
+  // kFailedPrecondition: the error claims what cannot be true. It reports damage outside the
+  // window, or a window without a good record although nobody found damage and all rows can be
+  // decoded, or either of these with a code other than kDataLoss.
   absl::Status Check(const WindowEntry& window, const StreamError& error) const;
   // REQUIRES: error.damage, and Check() is OK.
   DamageRuling Hear(absl::Time now, const ServerEntry& server, WindowEntry& window,
                     const StreamError& error);
-  // All rows of the window have come, so whoever gave the last ones did not share its doubts.
+  // All rows of the window have come, so the server that gave the last ones does not share its
+  // doubts. Reports them.
   void ReportDoubts(const WindowEntry& window) const;
-  // Servers agreed that every record of the chunk is damaged.
+  // Whether servers agreed that every record of the chunk is damaged.
   bool HasNoGoodRecord(uint32_t chunk) const;
-  // Records that another one stands for, in the order in which servers agreed on them.
+  // The records that others replace, in the order in which servers agreed on them.
   std::span<const Damage> agreed() const { return agreed_; }
 
  private:
   // The records of one chunk that servers agreed are damaged.
   struct ChunkDamage {
-    uint32_t records = 0;  // That the chunk has.
+    uint32_t records = 0;  // How many records the chunk has.
     ReceivedRows damaged;
   };
 
@@ -108,7 +112,7 @@ class DamageJudge {
   const Name name_;
   const Find find_;
   std::vector<Damage> agreed_;
-  std::map<uint32_t, ChunkDamage> chunks_;  // By chunk of the manifest; of agreed_.
+  std::map<uint32_t, ChunkDamage> chunks_;  // By chunk of the manifest: what agreed_ means for it.
 };
 
 }  // namespace penstock

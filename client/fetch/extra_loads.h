@@ -1,4 +1,4 @@
-// How many windows may be loaded a second time, by another server.
+// Limits how many windows may be loaded a second time, by another server.
 #ifndef PENSTOCK_CLIENT_FETCH_EXTRA_LOADS_H_
 #define PENSTOCK_CLIENT_FETCH_EXTRA_LOADS_H_
 
@@ -8,21 +8,20 @@
 
 namespace penstock {
 
-// A bound on what is done beside the normal, as a share of the normal.
-// Full at first. After n calls of Earn() at most capacity + n * share calls of Take() have given
-// true. Not thread-safe.
+// Limits extra actions to a share of the normal ones. The bucket is full at first: after n calls of
+// Earn(), at most capacity + n * share calls of Take() have returned true. Not thread-safe.
 class TokenBucket {
  public:
   TokenBucket(double share, double capacity)
       : share_(share), capacity_(capacity), tokens_(capacity) {}
 
-  // More at once from now on.
+  // Allows more at once from now on.
   void Grow(double capacity) {
     capacity_ += capacity;
     tokens_ += capacity;
   }
   void Earn() { tokens_ = std::min(capacity_, tokens_ + share_); }
-  // False: fewer than `reserve` would be left.
+  // Takes a token. Returns false if fewer than `reserve` would be left.
   bool Take(double reserve = 0) {
     if (tokens_ - 1 < reserve) return false;
     tokens_ -= 1;
@@ -36,8 +35,8 @@ class TokenBucket {
   double tokens_;
 };
 
-// A share of the windows opened. With each lane that this rank uses it may have so many windows
-// loaded again at once that those of one server in four can go. Not thread-safe.
+// Allows a share of the windows opened. For each lane that this rank uses it also allows some extra
+// loads at once, so many that all windows of one server in four can move. Not thread-safe.
 class ExtraLoads {
  public:
   explicit ExtraLoads(uint32_t num_places) : in_use_(num_places) {}
@@ -49,13 +48,13 @@ class ExtraLoads {
     in_use_[place] = true;
     tokens_.Grow(kAtOnceOfLane);
   }
-  // False: fewer than `reserve` would be left.
+  // Takes an extra load. Returns false if fewer than `reserve` would be left.
   bool Take(double reserve) { return tokens_.Take(reserve); }
   double capacity() const { return tokens_.capacity(); }
 
  private:
   static constexpr double kShare = 0.05;
-  static constexpr double kAtOnce = 8;  // And more for each lane in use.
+  static constexpr double kAtOnce = 8;  // Plus kAtOnceOfLane for each lane in use.
   static constexpr double kAtOnceOfLane = 0.375;
 
   TokenBucket tokens_{kShare, kAtOnce};

@@ -17,9 +17,9 @@
 
 namespace penstock {
 
-// A connection to a server: `generation` tells it from the ones before and after it.
+// A connection to a server. `generation` distinguishes it from earlier and later ones.
 struct StreamId {
-  // Index of the server: an address keeps its own for ever, also while it is not in the set.
+  // Index of the server. An address keeps its index for ever, even while it is not in the set.
   uint32_t server = 0;
   uint32_t generation = 0;
 
@@ -41,16 +41,17 @@ struct ReadyStep {
   Step step;
 };
 
-// Window `number` as a server has to open it.
+// Window `number`, as a server shall open it.
 struct WindowRequest {
   uint64_t number = 0;
   WindowId id;
-  std::shared_ptr<const EpochOrder> order;  // Of id.epoch; shared with the controller.
+  // The order of epoch id.epoch; shared with the controller.
+  std::shared_ptr<const EpochOrder> order;
   uint64_t needed_at = 0;
-  // Every record of this job that servers agreed is damaged; those that are neither in the window's
-  // chunks nor in its spare are to be left out. Valid during the call.
+  // All records of this job that servers agreed are damaged. Ignore those that are neither in the
+  // window's chunks nor in its spare. Valid during the call.
   std::span<const Damage> damaged = {};
-  // The chunk whose first good record stands for all rows if the window has none.
+  // The chunk whose first good record replaces all rows if the window has no good record.
   std::optional<uint32_t> spare = std::nullopt;
 };
 
@@ -64,8 +65,8 @@ struct FetchRequest {
   uint64_t needed_at = 0;
 };
 
-// Called by the controller from inside its own calls, in the order in which things must happen.
-// Must not call the controller. CommandBuffer keeps the calls until the controller has returned.
+// The controller calls these during its own calls, in the order in which things must happen. They
+// must not call the controller. CommandBuffer keeps the calls until the controller has returned.
 class FetchActions {
  public:
   virtual void OpenStream(StreamId stream, const std::string& address) = 0;
@@ -73,18 +74,18 @@ class FetchActions {
   virtual void OpenWindow(StreamId stream, const WindowRequest& window) = 0;
   virtual void ReleaseWindow(StreamId stream, uint64_t window) = 0;
   virtual void Fetch(StreamId stream, const FetchRequest& fetch) = 0;
-  // Its answer would be dropped: the server need not make it.
+  // The answer would be dropped, so the server need not produce it.
   virtual void Cancel(StreamId stream, uint64_t request) = 0;
   virtual void Deliver(const ReadyStep& step) = 0;
   // Every step was delivered.
   virtual void Finish() = 0;
-  // Nothing follows but CloseStream.
+  // The job has failed. Only calls of CloseStream() follow.
   virtual void Fail(absl::Status status) = 0;
-  // Chunks of the manifest, for a message.
+  // Names chunks of the manifest in a message.
   virtual std::string NameChunks(std::span<const uint32_t> chunks) const {
     return absl::StrJoin(chunks, ", ");
   }
-  // Something that an operator should know, in one line; rare.
+  // Reports one line that an operator should see. Rare.
   virtual void Report(absl::string_view) {}
 
  protected:

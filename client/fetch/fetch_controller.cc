@@ -70,7 +70,7 @@ void FetchController::AskForMore(absl::Time now) {
 
 absl::Time FetchController::NextAdvance() const { return clock_.ToOuter(NextCheck()); }
 
-// When Advance() has something to do, on clock_.
+// Returns when Advance() has something to do, on clock_.
 absl::Time FetchController::NextCheck() const {
   if (ended_) return connections_.all_closed() ? absl::InfiniteFuture() : clock_.now();
   if (connections_.IsDue()) return clock_.now();
@@ -168,7 +168,7 @@ std::span<const RowCopy> FetchController::OnPart(absl::Time now, StreamId stream
     Lose(*server, std::move(asked));
     return copies_;
   }
-  if (request == nullptr) return copies_;  // It was cancelled.
+  if (request == nullptr) return copies_;  // The request was cancelled.
   servers_.MarkProductive(*server);
   connections_.NoteBack(*server);
   RequestBook::Receive(clock_.now(), *request, first_row, rows, copies_);

@@ -30,53 +30,54 @@
 namespace penstock {
 
 struct FetchOptions {
-  // Addresses; may be none if OnServersChanged() follows.
+  // Addresses; may be empty if OnServersChanged() follows.
   std::vector<std::string> servers = {};
-  uint32_t num_slots = 2;             // At least 2.
-  uint64_t row_bytes = 1;             // On the wire.
-  uint64_t max_steps = 0;             // 0: all of them.
-  uint64_t fetch_bytes = 1000 << 10;  // What a request asks for, at most, but for one row.
-  // Asked for and not received, over all servers, each an equal part: what answers may take of the
-  // client's memory beside the slots. A server may always have one request.
+  uint32_t num_slots = 2;  // At least 2.
+  uint64_t row_bytes = 1;  // Bytes of a row on the wire.
+  uint64_t max_steps = 0;  // 0: no limit.
+  // Most bytes that one request asks for. A single larger row is allowed.
+  uint64_t fetch_bytes = 1000 << 10;
+  // Most bytes that may be requested and not received, over all servers; each gets an equal part.
+  // This is what answers may take of the client's memory, beside the slots. A server may always
+  // have one request.
   uint64_t max_outstanding_bytes = 32 << 20;
-  // Open on one stream, of those that are needed first. A server allows 1,024.
+  // Most windows open on one stream: those that are needed first. A server allows 1,024.
   uint32_t max_open_windows = 960;
   absl::Duration server_timeout = absl::Seconds(30);
-  // A server with requests outstanding that says nothing for this long is taken for lost, and so is
-  // one that leaves a request unanswered three times as long.
+  // A server with outstanding requests that sends nothing for this long counts as lost. So does one
+  // that leaves a request unanswered three times as long.
   absl::Duration silence_timeout = absl::Seconds(10);
   OnError on_error = OnError::kFail;
-  // The name of the decode spec in errors of records that contradict it. If it is empty, they do
+  // The name of the decode spec, for errors of records that contradict it. Empty: these errors do
   // not name the spec.
   std::string spec_name = {};
-  // Rows of sound records may be impossible to decode, so servers may miss a good one in a window
-  // without damage.
+  // Undamaged records may be impossible to decode, so a window may have no good row without damage.
   bool fallible_rows = false;
-  uint64_t seed = 0;  // Of the backoff's jitter.
-  // What damage is called; null: DamageName().
+  uint64_t seed = 0;  // Seeds the jitter of the backoff.
+  // Names damage in messages; null: DamageName().
   DamageJudge::Name damage_name = nullptr;
-  // Finds the chunk of a damaged record. Null: servers may call any record damaged.
+  // Finds the chunk of a damaged record. Null: every damage report may be true.
   DamageJudge::Find find_damage = nullptr;
 };
 
-// A state machine without threads, clock or sockets: it is told what happens, with the time, and
-// answers through FetchActions. Given the same events it does the same.
+// A state machine without threads, clock or sockets. It is told what happens and when, and answers
+// through FetchActions. The same events give the same commands.
 //
-// It only routes events. The parts below decide, and each of them has its own state:
-//   Connections   who is up: connects, drains, refuses, and tells who stays away
+// It only routes events. The parts below decide, and each has its own state:
+//   Connections   who is up: connects, drains, refuses, and reports who stays away
 //   ServerTable   the state of each server, and when to look at it
 //   Lateness      what is late: limits for answers and loads, slow servers and their penalties
-//   LaneMap       where lanes live: which server a window belongs to
+//   LaneMap       where lanes are placed: which server a window belongs to
 //   DamageJudge   what is damaged: which server is believed
-//   Suspects      what is deadly: windows that are asked for alone
+//   Suspects      what is deadly: windows that are requested alone
 //   SlotQueue     which step fills which slot, and which is delivered next
 //   Fetcher       what is fetched: windows, their rows, and requests; only it moves windows
 //   PlanWalker    which rows the next steps want
 //
 // Every row of a slot is in one state: wanted by its window, claimed by one request, being copied,
-// or filled. Only the claimant's answer is copied, and the claim returns when its stream dies, or
-// when the request was late and is cancelled: so nothing is lost, repeated or torn. A slot is
-// delivered when all its rows are filled and reused only after SlotReleased().
+// or filled. Only the claimant's answer is copied. The claim returns when its stream dies, or when
+// the request is late and cancelled. So nothing is lost, repeated or torn. A slot is delivered when
+// all its rows are filled, and reused only after OnSlotReleased().
 //
 // Allocates nothing per batch once its tables have grown; a window or an epoch may allocate. Not
 // thread-safe.
@@ -86,12 +87,12 @@ class FetchController {
   FetchController(const Plan& plan, const Steps& steps, FetchOptions options,
                   FetchActions& actions);
 
-  // Begins; then to be called after events and when the time it returned has come.
+  // Begins the job. Then call it after events, and when the time that it returned has come.
   absl::Time Advance(absl::Time now);
-  // All that Advance() has to do after a part, if NextAdvance() is then still in the future: asks
-  // for more where the part made room.
+  // Sends the requests for which a part made room. After a part this is enough, in place of
+  // Advance(), if NextAdvance() is then still in the future.
   void AskForMore(absl::Time now);
-  // When Advance() has to be called.
+  // The time at which Advance() must be called.
   absl::Time NextAdvance() const;
 
   void OnHello(absl::Time now, StreamId stream, const ServerInfo& info);
@@ -99,30 +100,29 @@ class FetchController {
   void OnCredit(absl::Time now, StreamId stream, uint64_t bytes);
   // The server ends after `grace`; zero: at any time.
   void OnDraining(absl::Time now, StreamId stream, absl::Duration grace = absl::ZeroDuration());
-  // Rows that the client took of the stream cannot be decoded, and no other server could: the job
-  // ends.
+  // Rows of the stream cannot be decoded, and no other server could decode them. The job ends.
   void OnUndecodable(absl::Time now, StreamId stream, const absl::Status& status);
   void OnError(absl::Time now, StreamId stream, const StreamError& error);
-  // The stream ended, or the caller will not read on from it. CloseStream() follows.
+  // The stream ended, or the caller will not read from it any more. CloseStream() follows.
   void OnBroken(absl::Time now, StreamId stream, absl::Status status);
-  // Where rows [first_row, first_row + rows) of an answer belong; empty: nowhere, drop them. They
-  // are the caller's to copy, whatever happens meanwhile, and then to report with OnPartCopied().
-  // Valid until the next event.
+  // Returns where rows [first_row, first_row + rows) of an answer belong. Empty: nowhere, drop
+  // them. The caller must copy them, whatever happens meanwhile, and then call OnPartCopied(). The
+  // result is valid until the next event.
   std::span<const RowCopy> OnPart(absl::Time now, StreamId stream, uint64_t request,
                                   uint32_t first_row, uint32_t rows);
   void OnPartCopied(std::span<const RowCopy> copies);
-  // The set of servers, from now on. Those that are no longer in it finish what they were asked and
-  // are left; an address that comes back has its old index. Addresses must differ. `all_known`:
-  // no name or file of servers is still to be read.
+  // Sets the set of servers. Servers that left it finish what they were asked and are then dropped.
+  // An address that comes back has its old index. The addresses must differ. `all_known`: no name
+  // or file of servers is still to be read.
   void OnServersChanged(absl::Time now, std::span<const std::string> addresses,
                         bool all_known = true);
-  // The consumer can go on only with this step (ReadyStep::index): it is fetched at once.
+  // The consumer can go on only with this step (ReadyStep::index). It is fetched at once.
   void OnConsumerWaiting(absl::Time now, uint64_t step);
-  // The consumer is done with a delivered slot.
+  // The consumer has released a delivered slot.
   void OnSlotReleased(uint32_t slot);
 
   const ServerTable& servers() const { return servers_; }
-  // Records that another one stands for, in the order in which servers agreed on them.
+  // The records that others replace, in the order in which servers agreed on them.
   std::span<const Damage> replaced() const { return damage_.agreed(); }
 
  private:
@@ -133,13 +133,13 @@ class FetchController {
   void EndIf(const absl::Status& status);
   void EndIfDelivered();
 
-  // fetch_controller_servers.cc
+  // Defined in fetch_controller_servers.cc:
   void FireTimers();
   absl::Time CheckServer(ServerEntry& server);
   absl::Time CheckUp(ServerEntry& server);
   absl::Time CheckLate(ServerEntry& server);
   absl::Time CheckSlow(ServerEntry& server);
-  // `silent`: its stream did not break, it is given up.
+  // `silent`: its stream did not break; the controller gives the server up.
   void Lose(ServerEntry& server, absl::Status status, bool silent = false);
   void Refuse(ServerEntry& server);
   void Remove(ServerEntry& server);
@@ -149,7 +149,7 @@ class FetchController {
   void FailProbe(ServerEntry& server);
   void Trust(ServerEntry& server);
 
-  // fetch_controller_errors.cc
+  // Defined in fetch_controller_errors.cc:
   void OnDamage(ServerEntry& server, WindowEntry& window, const StreamError& error);
   void OnFailure(ServerEntry& server, WindowEntry& window, const StreamError& error);
   void ReportFailure(const ServerEntry& server, const absl::Status& status);
@@ -172,9 +172,10 @@ class FetchController {
   Fetcher fetcher_;
   PlanWalker walker_;
 
-  absl::Time report_failure_at_ = absl::InfinitePast();  // Not before.
-  std::vector<WindowEntry*> late_windows_;               // Scratch.
-  std::vector<RowCopy> copies_;                          // What OnPart() returned.
+  // The next failure is reported no sooner than this.
+  absl::Time report_failure_at_ = absl::InfinitePast();
+  std::vector<WindowEntry*> late_windows_;  // Scratch.
+  std::vector<RowCopy> copies_;             // The result of OnPart().
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Random plans, ranks and faults in virtual time.
+// The controller with random plans, ranks and faults, in virtual time.
 #include "client/fetch/testing/fetch_controller_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// Random plans, ranks and faults; every row is checked by the fleet.
+// Random plans, ranks and faults. The fleet checks every row.
 class FetchControllerChaosTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(FetchControllerChaosTest, ExactlyOnceInOrderAndAlive) {
@@ -27,7 +27,7 @@ TEST_P(FetchControllerChaosTest, ExactlyOnceInOrderAndAlive) {
                              .rank = static_cast<uint32_t>(rng.Below(world)),
                              .world_size = world};
     absl::StatusOr<Steps> steps = Steps::Create(plan.rows(), step_options);
-    if (!steps.ok()) continue;  // Fewer rows than one step.
+    if (!steps.ok()) continue;  // The epoch has fewer rows than one step.
     FleetOptions fleet_options{.servers = static_cast<uint32_t>(1 + rng.Below(5)),
                                .seed = seed,
                                .part_rows = static_cast<uint32_t>(1 + rng.Below(64))};
@@ -59,7 +59,7 @@ TEST_P(FetchControllerChaosTest, ExactlyOnceInOrderAndAlive) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FetchControllerChaosTest, ::testing::Range(0, 8));
 
-// Servers are killed all the time, of nothing that was asked of them.
+// Servers are killed all the time, but not by anything that they were asked for.
 TEST(FetchControllerKillsTest, WindowsAreNotBlamedForServersThatAreKilledAllTheTime) {
   const ChunkTable table = {std::vector<uint32_t>(4000, 40), std::vector<uint32_t>(4000, 8000), 1};
   const Plan plan = *Plan::Create(table, {.lanes = 16, .window_chunks = 8});
@@ -71,7 +71,7 @@ TEST(FetchControllerKillsTest, WindowsAreNotBlamedForServersThatAreKilledAllTheT
     for (int i = 0; i < 300; ++i) {
       const absl::Duration when = absl::Milliseconds(40 * (i + 1));
       const auto server = static_cast<uint32_t>(random.Below(4));
-      // Slow before it dies, so that much is in flight.
+      // Slow before it dies, so that many requests are in flight.
       fleet.SlowDownAt(when - absl::Milliseconds(30), server, 100);
       fleet.KillAt(when, server);
       fleet.SlowDownAt(when, server, 1);

@@ -1,4 +1,5 @@
-// Errors of windows and requests: what is asked again, of whom, and what ends the job.
+// Errors of windows and requests: what is requested again, from which server, and what ends the
+// job.
 #include <algorithm>
 #include <utility>
 
@@ -9,20 +10,20 @@
 namespace penstock {
 namespace {
 
-// Codes that asking again may cure.
+// Whether asking again may help.
 bool MayPass(absl::StatusCode code) {
   return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kResourceExhausted ||
          code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kAborted;
 }
 
-// Failures in a row, of a window or of a server.
+// After this many failures in a row, of a window or of a server, the user is told.
 constexpr uint32_t kFewFailures = 5;
 constexpr absl::Duration kFailureReports = absl::Seconds(10);
-// A shortage that lasts longer is taken for a limit.
+// A shortage that lasts longer counts as a limit.
 constexpr absl::Duration kMomentary = absl::Milliseconds(1500);
 constexpr absl::Duration kSecondOpinionRetry = absl::Milliseconds(250);
 
-// The wait after each server has had so many turns. There is none during the first.
+// The wait after each server has had this many turns. There is none during the first turn.
 absl::Duration WindowBackoff(uint32_t turns) {
   if (turns == 0) return absl::ZeroDuration();
   return std::min(absl::Milliseconds(50) * (1 << std::min(turns, 6u)), absl::Seconds(2));
@@ -34,8 +35,8 @@ absl::string_view WhereShardsAre(absl::string_view address) {
                                "--data-root? Shards are looked for there";
 }
 
-// The error that ends the job, with the address of the server that it came from; FetchOptions has
-// spec_name.
+// Returns the error that ends the job, with the address of the server that it came from.
+// `spec_name`: FetchOptions::spec_name.
 absl::Status WithAdvice(const absl::Status& status, const ServerEntry& server,
                         const std::string& spec_name) {
   absl::Status named = Annotate(status, server.shown_address());
@@ -58,7 +59,7 @@ void FetchController::OnError(absl::Time now, StreamId stream, const StreamError
   WindowEntry* window = request != nullptr ? request->window
                         : error.window     ? fetcher_.FindWindow(*error.window)
                                            : nullptr;
-  if (window == nullptr) return;  // Given up meanwhile.
+  if (window == nullptr) return;  // The window was given up meanwhile.
   if (server->probe != nullptr && window == server->probe->window) return FailProbe(*server);
   if (request == nullptr && !(window->opened_on == stream)) return;
   if (absl::Status credible = damage_.Check(*window, error); !credible.ok()) {
@@ -86,7 +87,8 @@ void FetchController::OnFailure(ServerEntry& server, WindowEntry& window,
                                 const StreamError& error) {
   fetcher_.CountFailure(server, window);
   const absl::StatusCode code = error.status.code();
-  // An older server, that has no good record and does not say needs_spare: another one may.
+  // An older server without a good record, which does not send needs_spare. Another server may have
+  // one.
   const bool knows_no_spares =
       code == absl::StatusCode::kDataLoss && options_.on_error == OnError::kReplace;
   if ((!MayPass(code) && !knows_no_spares) || FailedForGood(server, window, code)) {
@@ -99,7 +101,7 @@ void FetchController::OnFailure(ServerEntry& server, WindowEntry& window,
   fetcher_.GiveUpOn(window, servers_.stream(server.index));
 }
 
-// That windows are asked for again and again.
+// Reports that windows are requested again and again.
 void FetchController::ReportFailure(const ServerEntry& server, const absl::Status& status) {
   if (clock_.now() < report_failure_at_) return;
   report_failure_at_ = clock_.now() + kFailureReports;
@@ -107,7 +109,8 @@ void FetchController::ReportFailure(const ServerEntry& server, const absl::Statu
       absl::StrCat(server.shown_address(), ": ", status.message(), ": still asked again"));
 }
 
-// All were asked. A limit of each that stands after a second or so will not pass.
+// Whether to give up: all servers were asked, and the failure has lasted too long. A limit of every
+// server that stands after a second or so will not pass.
 bool FetchController::FailedForGood(const ServerEntry& server, const WindowEntry& window,
                                     absl::StatusCode code) const {
   if (window.turns == 0) return false;

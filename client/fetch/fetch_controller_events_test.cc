@@ -14,7 +14,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Keeps commands in their order.
+// Records commands in order.
 class NotingActions final : public FetchActions {
  public:
   void OpenStream(StreamId stream, const std::string&) override { streams.push_back(stream); }
@@ -37,7 +37,7 @@ class NotingActions final : public FetchActions {
   std::vector<absl::Status> failures;
 };
 
-// Two servers have said Hello, and `actions_` holds what they were asked. The plan has one lane, so
+// Two servers have sent Hello, and `actions_` has what they were asked. The plan has one lane, so
 // one server has all windows at first.
 class FetchControllerEventsTest : public ::testing::Test {
  protected:
@@ -58,7 +58,7 @@ class FetchControllerEventsTest : public ::testing::Test {
     now_ += time;
     AdvanceTo(controller_, now_);
   }
-  // Where the first rows of a part belong.
+  // Returns where the first rows of a part belong.
   RowCopy Answer(StreamId stream, uint64_t request, uint32_t first_row, uint32_t rows) {
     const auto part = controller_.OnPart(now_, stream, request, first_row, rows);
     const std::vector<RowCopy> copies(part.begin(), part.end());
@@ -75,7 +75,7 @@ class FetchControllerEventsTest : public ::testing::Test {
   absl::Time now_ = absl::UnixEpoch();
 };
 
-// The server drains, and its windows belong to the other one by now.
+// The server drains, and its windows already belong to the other one.
 TEST_F(FetchControllerEventsTest, AnErrorOfAServerThatHasLostTheWindowIsNotHeard) {
   const auto stream = actions_.windows[0].first;
   const auto window = actions_.windows[0].second;

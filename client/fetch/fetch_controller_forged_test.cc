@@ -1,4 +1,4 @@
-// Servers that say what no server of ours says: the client leaves them to others, or ends.
+// Servers that send what no Penstock server sends. The client leaves their work to others, or ends.
 #include "absl/strings/str_cat.h"
 #include "client/fetch/testing/fetch_controller_fixture.h"
 #include "gmock/gmock.h"
@@ -49,8 +49,8 @@ class ForgedServerTest : public FetchControllerTest {
     }
     return chunks;
   }
-  // Server 0 is made forged by `forge`. Where it is alone the job ends with `why`; where there is
-  // another one, that one does all.
+  // `forge` makes server 0 a forged one. If it is alone, the job ends with `why`. If there is
+  // another server, that one does all the work.
   template <typename Forge>
   void ExpectRefused(const Matcher<const std::string&>& why, const Forge& forge) {
     FakeFleet& alone = MakeFleet({.servers = 1, .part_rows = 16});
@@ -69,7 +69,7 @@ class ForgedServerTest : public FetchControllerTest {
   }
 };
 
-// While its request waits for more, or when it is answered.
+// The part came again while its request was open, or after it was answered.
 const Matcher<const std::string&> kCameTwice =
     AnyOf(HasSubstr("some of them twice"), HasSubstr("of a request that is answered"));
 
@@ -117,7 +117,7 @@ TEST_F(ForgedServerTest, OnlyDataLossNamesARecord) {
 
 TEST_F(ForgedServerTest, ARecordOutsideTheWindowIsNotDamaged) {
   KnowChunks();
-  MakeFleet();  // For the plan.
+  MakeFleet();  // Makes the plan.
   const std::vector<uint32_t> chunks = ChunksFromWindowOn();
   for (const Damage& damage :
        {RecordOf(chunks[0], 40), RecordOf(chunks[8]), RecordOf(400), RecordOf(chunks[0], 0, "t")}) {
@@ -139,7 +139,7 @@ TEST_F(ForgedServerTest, AWindowOfRecordsThatNobodyCalledDamagedNeedsNoSpare) {
   }
 }
 
-// Not forged: servers that agree are believed, and a chunk that is lost is found out once.
+// Not forged: servers that agree are believed, and the loss of a chunk is detected only once.
 TEST_F(ForgedServerTest, AChunkThatIsLostIsNoSpareForAnyWindow) {
   KnowChunks();
   controller_.on_error = OnError::kReplace;
@@ -153,7 +153,8 @@ TEST_F(ForgedServerTest, AChunkThatIsLostIsNoSpareForAnyWindow) {
   for (const auto& [window, spares] : fleet.spares_used()) {
     EXPECT_THAT(spares, ElementsAre(chunks[kLost]));
   }
-  // A chunk is found out by two servers and then asked for once more. 50 windows are sound.
+  // Each lost chunk is reported by two servers, and then its window is opened once more. 50 windows
+  // are undamaged.
   EXPECT_LE(fleet.windows_opened(), 50 + 4 * kLost);
 }
 

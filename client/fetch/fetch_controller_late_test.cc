@@ -1,4 +1,4 @@
-// Servers that are late, and what that may cost.
+// Servers that are late, and how much that may cost.
 #include "client/fetch/testing/fetch_controller_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -11,7 +11,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Handed over because their server was late or silent, over all servers.
+// Windows handed over because their server was late or silent, over all servers.
 uint64_t ExtraLoads(FakeFleet& fleet) {
   uint64_t extra = 0;
   for (uint32_t s = 0; s < fleet.controller().servers().size(); ++s) {
@@ -59,7 +59,7 @@ TEST_F(FetchControllerTest, ASilentServerIsDoneWithoutLongBeforeItIsLost) {
   EXPECT_GT(fleet.controller().servers()[0].counted.handed_over, 0u);
 }
 
-// Two of four are slow already, so that the third cannot be called slow too; but it says nothing.
+// Two of four servers are slow already, so the third cannot be marked slow too. But it is silent.
 TEST_F(FetchControllerTest, ASilentServerIsLeftThoughOthersAreSlow) {
   MakePlan(Chunks(2000, 40), {.lanes = 16, .window_chunks = 8});
   FakeFleet& fleet = MakeFleet({.servers = 4, .consume = absl::Milliseconds(5)});
@@ -70,7 +70,7 @@ TEST_F(FetchControllerTest, ASilentServerIsLeftThoughOthersAreSlow) {
   EXPECT_LT(fleet.longest_wait(), absl::Seconds(1));
 }
 
-// More than half of them, so that what is usual is to say nothing.
+// More than half of the servers are silent, so silence is the usual case.
 TEST_F(FetchControllerTest, MostServersMayBeSilentAtOnce) {
   MakePlan(Chunks(2000, 40), {.lanes = 16, .window_chunks = 8});
   FakeFleet& fleet = MakeFleet({.servers = 4, .consume = absl::Milliseconds(5)});
@@ -79,7 +79,7 @@ TEST_F(FetchControllerTest, MostServersMayBeSilentAtOnce) {
   EXPECT_LT(fleet.longest_wait(), absl::Milliseconds(600));
 }
 
-// They are not bounded, for it is as good as lost.
+// These extra loads are not bounded, because the server is as good as lost.
 TEST_F(FetchControllerTest, TheWindowsOfASilentServerAreExtraLoadsToo) {
   MakePlan(Chunks(4000, 40), {.lanes = 64, .window_chunks = 8});
   FakeFleet& fleet = MakeFleet({.servers = 2, .consume = absl::Milliseconds(5)});
@@ -98,7 +98,7 @@ TEST_F(FetchControllerTest, ASlowServerThatRecoversIsUsedAgain) {
   EXPECT_GT(fleet.rows_fetched(2), 80'000u / 8);
 }
 
-// On a busy machine a healthy server is late now and then: nobody is told.
+// On a busy machine a healthy server is late now and then. This is not reported.
 TEST_F(FetchControllerTest, AServerThatIsLateForAMomentIsNotNamed) {
   MakePlan(Chunks(2000, 40), {.lanes = 16, .window_chunks = 8});
   FakeFleet& fleet = MakeFleet({.servers = 4, .consume = absl::Milliseconds(5)});
@@ -124,7 +124,7 @@ TEST_F(FetchControllerTest, AServerThatStaysSlowIsNamedOnceAndAgainWhenItIsWell)
   EXPECT_THAT(fleet.reports(), Contains(HasSubstr("answers in time again")).Times(1));
 }
 
-// It is probed, with rows that nobody waits for.
+// It is probed with rows that nobody waits for.
 TEST_F(FetchControllerTest, AServerThatStaysSlowGetsNoWindows) {
   MakePlan(Chunks(2000, 40), {.lanes = 16, .window_chunks = 8});
   FakeFleet& fleet = MakeFleet({.servers = 4, .consume = absl::Milliseconds(5)});
@@ -151,7 +151,7 @@ TEST_F(FetchControllerTest, ASlowServerMayDieOfItsProbe) {
   EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
 }
 
-// Each is slow in turn, so that windows would be loaded again and again.
+// Each server is slow in turn, so that windows would be loaded again and again.
 TEST_F(FetchControllerTest, ExtraLoadsAreBounded) {
   MakePlan(Chunks(4000, 40), {.lanes = 32, .window_chunks = 4});
   FakeFleet& fleet = MakeFleet({.servers = 4, .consume = absl::Milliseconds(5)});
@@ -171,14 +171,14 @@ TEST_F(FetchControllerTest, TheOnlyServerMayBeSlow) {
   EXPECT_EQ(fleet.controller().servers()[0].counted.handed_over, 0u);
 }
 
-// The first loads of a cold fleet take seconds; nobody is late.
+// The first loads of a cold fleet take seconds. No server counts as late.
 TEST_F(FetchControllerTest, ColdLoadsHaveADeadlineOfTheirOwn) {
   FakeFleet& fleet = MakeFleet({.servers = 3, .load = absl::Seconds(1)});
   EXPECT_TRUE(fleet.Run()) << fleet.violation();
   EXPECT_EQ(ExtraLoads(fleet), 0u);
 }
 
-// Those that were ready there are loaded again elsewhere.
+// The windows that were ready on the lost server are loaded again elsewhere.
 TEST_F(FetchControllerTest, LoadsOfALostServersWindowsHaveThatDeadlineToo) {
   FakeFleet& fleet = MakeFleet({.servers = 3, .load = absl::Seconds(1)});
   fleet.KillAt(absl::Milliseconds(1500), 0);

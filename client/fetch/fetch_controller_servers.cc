@@ -1,4 +1,4 @@
-// Servers: what is to be done about them in time, and when they are lost.
+// Servers: what is due for them at each time, and what happens when they are lost.
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// Streams of one process that ended so, before it is refused; from then on for each further one.
+// A process is refused after this many streams that ended in nonsense, and after each further one.
 constexpr uint32_t kMaxNonsense = 3;
 constexpr absl::Duration kProbeLater = absl::Milliseconds(50);
 
@@ -33,7 +33,7 @@ void FetchController::FireTimers() {
   }
 }
 
-// Does what is due; when to look again.
+// Does what is due. Returns when to look again.
 absl::Time FetchController::CheckServer(ServerEntry& server) {
   switch (server.state) {
     case ServerState::kRefused:
@@ -66,7 +66,7 @@ absl::Time FetchController::CheckUp(ServerEntry& server) {
   absl::Time next = std::min(CheckSlow(server), server.tell_slow_at);
   if (suspects_.server() == &server && suspects_.LoadsSuspect(server)) {
     const absl::Time opened_at = suspects_.window()->opened_at;
-    // However much it says beside, it must load the window in the end.
+    // However much else it sends, it must load the window in the end.
     const absl::Time give_up =
         std::min(std::max(server.alive_at(), opened_at) + options_.silence_timeout,
                  std::max(server.starved_at, opened_at) + 3 * options_.silence_timeout);
@@ -76,7 +76,7 @@ absl::Time FetchController::CheckUp(ServerEntry& server) {
   }
   if (server.outstanding_requests == 0) return next;
   absl::string_view complaint;
-  // A probe gets its time even where all was taken away because the server said nothing.
+  // A probe gets its time even if the server lost all windows because of its silence.
   const bool probed = server.outstanding_requests == 1 && server.probe != nullptr &&
                       clock_.now() < lateness_.ProbeDueBy(*server.probe);
   const absl::Time silent_at =
@@ -100,7 +100,7 @@ absl::Time FetchController::CheckUp(ServerEntry& server) {
          /*silent=*/true);
     return server.retry_at;
   }
-  // It may load for long, but not for ever: then it no longer keeps the job alive.
+  // It may load for long, but not for ever: after that it does not keep the job alive any more.
   const absl::Time first_row_by =
       std::max(server.up_at, server.starved_at) + 3 * options_.silence_timeout;
   if (!server.productive && server.barren == 0) {
@@ -111,7 +111,7 @@ absl::Time FetchController::CheckUp(ServerEntry& server) {
   return std::min(next, CheckLate(server));
 }
 
-// Takes windows away whose requests missed their deadline. Returns when to look again.
+// Takes away the windows whose requests missed their deadline. Returns when to look again.
 absl::Time FetchController::CheckLate(ServerEntry& server) {
   const absl::Time next = lateness_.FindLate(server, late_windows_);
   if (late_windows_.empty()) return next;
@@ -133,13 +133,14 @@ void FetchController::MarkSlow(ServerEntry& server) {
   placement_.PlaceBy(clock_.now());
 }
 
-// Probes it when it is time; when to look again.
+// Probes the server when it is time. Returns when to look again.
 absl::Time FetchController::CheckSlow(ServerEntry& server) {
   if (!server.slow) return absl::InfiniteFuture();
   if (server.probe != nullptr) {
     const absl::Time due = lateness_.ProbeDueBy(*server.probe);
     if (clock_.now() < due) return due;
-    if (clock_.now() >= server.alive_at() + options_.silence_timeout) return due;  // It is lost.
+    // It will be given up as lost.
+    if (clock_.now() >= server.alive_at() + options_.silence_timeout) return due;
     FailProbe(server);
   }
   if (clock_.now() < server.probe_at) return server.probe_at;
@@ -163,14 +164,15 @@ void FetchController::Trust(ServerEntry& server) {
 
 void FetchController::Lose(ServerEntry& server, absl::Status status, bool silent) {
   const bool was_up = server.state != ServerState::kConnecting;
-  // After Hello it means that the server's answers make no sense. Others may be better.
+  // After Hello this code means that the server's answers make no sense. Other servers may be
+  // better.
   const bool nonsense = was_up && status.code() == absl::StatusCode::kFailedPrecondition;
-  // As it does when it dies. One that says that it has had enough is well, and one whose answer is
-  // too large for gRPC, too.
+  // Whether the server may have died. A server that reports a limit is well, and so is one whose
+  // answer is too large for gRPC.
   const bool broken =
       was_up && !nonsense && !silent && status.code() != absl::StatusCode::kResourceExhausted;
   if (was_up && !nonsense && Connections::IsRefusal(status.code())) {
-    // The transport may have named the server already.
+    // The transport may have put the address in front already.
     const bool named = absl::StartsWith(status.message(), server.address);
     return Fail(named ? status : Annotate(status, server.shown_address()));
   }
@@ -211,14 +213,15 @@ void FetchController::Refuse(ServerEntry& server) {
 }
 
 void FetchController::Remove(ServerEntry& server) {
-  if (suspects_.IsAccusing(server)) suspects_.Drop();  // Nobody will know.
+  if (suspects_.IsAccusing(server)) suspects_.Drop();  // Whether it died will never be known.
   servers_.SetState(server, ServerState::kRemoved);
   server.away_since = absl::InfiniteFuture();
   server.told = ServerEntry::Told::kNothing;
   lateness_.Forget(server.index);
 }
 
-// Other servers are asked for the rows still wanted of its windows. It answers its requests.
+// Other servers are asked for the rows of its windows that are still wanted. It answers its
+// requests.
 void FetchController::Drain(ServerEntry& server) {
   placement_.Clear();
   fetcher_.CancelProbe(server);

@@ -36,7 +36,7 @@ TEST_F(FetchControllerTest, AServerThatComesBackIsUsedAgain) {
   EXPECT_GT(fleet.elapsed(), absl::Seconds(5));
 }
 
-// As by SIGSTOP, a debugger, or a virtual machine that is paused.
+// Stopped by SIGSTOP, a debugger, or a paused virtual machine.
 TEST_F(FetchControllerTest, AClientThatWasStoppedBlamesNobody) {
   FakeFleet& fleet = MakeFleet({.servers = 8});
   fleet.StopClientAt(absl::Milliseconds(30), absl::Seconds(20));
@@ -87,7 +87,7 @@ TEST_F(FetchControllerTest, TellsOfAServerThatIsBackAndRefuses) {
                           "10.0.0.2:7070: no token: asked again every 30s"));
 }
 
-// Hello is no news of it.
+// Hello alone does not mean that the server is back.
 TEST_F(FetchControllerTest, TellsOfAServerThatComesAndGoes) {
   FakeFleet& fleet = MakeFleet({.servers = 2, .consume = absl::Milliseconds(400)});
   fleet.DieOfWindows(1);
@@ -138,7 +138,7 @@ TEST_F(FetchControllerTest, WhereServersAreStillUnknownARefusalEndsNothing) {
   EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("no token")));
 }
 
-// The one that was up may be missing for one look.
+// The server that was up may be missing from the set for one look only.
 TEST_F(FetchControllerTest, ARefusedServerThatIsLeftAloneEndsTheJobAfterItsTimeout) {
   FakeFleet& fleet = MakeFleet({.servers = 2});
   FetchController& controller = fleet.controller();
@@ -149,7 +149,7 @@ TEST_F(FetchControllerTest, ARefusedServerThatIsLeftAloneEndsTheJobAfterItsTimeo
   controller.OnBroken(now, {0, 1}, absl::UnauthenticatedError("no token"));
   controller.OnHello(now, {1, 1}, {.cores = 1});
   controller.OnServersChanged(now, std::vector<std::string>{"10.0.0.1:7070"});
-  // It has nothing to answer and is left at once, from when on time is counted.
+  // It owes no answer and is left at once. The time-out runs from then on.
   EXPECT_EQ(controller.Advance(now), now);
   EXPECT_EQ(controller.servers()[1].state, ServerState::kRemoved);
   controller.Advance(now);
@@ -160,7 +160,8 @@ TEST_F(FetchControllerTest, ARefusedServerThatIsLeftAloneEndsTheJobAfterItsTimeo
                                         AllOf(HasSubstr("30s"), HasSubstr("no token"))));
 }
 
-// Of one server, once it is asked: says Hello as process `instance`, then its stream ends.
+// Waits until the server is connected. It then sends Hello as process `instance`, and its stream
+// ends.
 void SayHelloAndBreak(FetchController& controller, absl::Time& now, uint32_t server,
                       uint64_t instance, const absl::Status& end) {
   while (!controller.servers()[server].has_stream()) AdvanceTo(controller, now += absl::Seconds(1));
@@ -256,7 +257,7 @@ TEST_F(FetchControllerTest, ReconnectsWithinASecondAndNotMuchMoreOften) {
   FakeFleet& fleet = MakeFleet({.servers = 1});
   fleet.KillAt(absl::ZeroDuration(), 0);
   EXPECT_FALSE(fleet.Run());
-  // 100, 200, 400, 800 ms, then 1 s each, for 30 s; a quarter more or less.
+  // Waits of 100, 200, 400 and 800 ms, then 1 s each, for 30 s; each a quarter more or less.
   EXPECT_GE(fleet.connects(0), 24u);
   EXPECT_LE(fleet.connects(0), 45u);
 }
@@ -346,7 +347,7 @@ TEST_F(FetchControllerTest, AServerThatOutstaysItsGraceIsLeft) {
   EXPECT_LT(fleet.longest_wait(), absl::Milliseconds(300));
 }
 
-// Hello alone keeps no job alive.
+// Hello alone does not keep a job alive.
 TEST_F(FetchControllerTest, ServersThatNeverAnswerAreNoServers) {
   FakeFleet& fleet = MakeFleet({.servers = 2});
   fleet.ForgetFetches(0);

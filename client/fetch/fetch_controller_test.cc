@@ -1,4 +1,4 @@
-// Tests which rows the controller asks for while nothing goes wrong.
+// Tests which rows the controller requests while nothing goes wrong.
 #include "client/fetch/testing/fetch_controller_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -22,7 +22,7 @@ TEST_F(FetchControllerTest, ReleasesEveryWindow) {
 TEST_F(FetchControllerTest, GathersStripsIntoRequests) {
   FakeFleet& fleet = MakeFleet({.consume = absl::Milliseconds(20)});
   EXPECT_TRUE(fleet.Run());
-  // 8,000 bytes are 40 rows; strips have 16 or fewer.
+  // 8,000 bytes are 40 rows. Strips have at most 16.
   EXPECT_LT(fleet.fetches(), 16000u / 20);
 }
 
@@ -53,7 +53,7 @@ TEST_F(FetchControllerTest, NeverOpensMoreWindowsThanAServerAllows) {
   EXPECT_LT(fleet.most_windows(), 1024u);
 }
 
-// An epoch is a batch, and there are slots for hundreds.
+// An epoch is one batch, and there are slots for hundreds of batches.
 TEST_F(FetchControllerTest, LooksAheadOverFewOfManySmallEpochs) {
   MakePlan(Chunks(1, 40));
   controller_.num_slots = 500;
@@ -84,7 +84,7 @@ TEST_F(FetchControllerTest, StopsAfterMaxSteps) {
   EXPECT_EQ(fleet.open_windows(), 0u);
 }
 
-// 2,000 lanes on one server: more than it allows to be open.
+// 2,000 lanes on one server are more than it allows to be open.
 TEST_F(FetchControllerTest, OpensWindowsInTheOrderOfNeedUpToTheLimit) {
   MakePlan(Chunks(6000, 4), {.lanes = 2000, .window_chunks = 1, .strip_rows = 2});
   controller_.num_slots = 40;
@@ -94,7 +94,7 @@ TEST_F(FetchControllerTest, OpensWindowsInTheOrderOfNeedUpToTheLimit) {
   EXPECT_GT(fleet.most_windows(), 900u);
 }
 
-// All of them move to a server whose limit is reached already.
+// All of them move to a server that has already reached its limit.
 TEST_F(FetchControllerTest, WindowsOfALostServerFindRoomOnAFullOne) {
   MakePlan(Chunks(3000, 8), {.lanes = 200, .window_chunks = 2, .strip_rows = 2});
   controller_.num_slots = 30;

@@ -53,7 +53,7 @@ TEST_F(FetchControllerTest, AWindowThatCannotBeReadIsAskedForAsLongAsServersAreW
   }
 }
 
-// Of a server that has no room for all windows that are read. 16 lanes.
+// A server that has no room for all windows that are read. The plan has 16 lanes.
 class FullServerTest : public FetchControllerTest {
  protected:
   FakeFleet& WithRoomFor(uint32_t windows, uint32_t servers, uint32_t window_rows = 400) {
@@ -63,7 +63,8 @@ class FullServerTest : public FetchControllerTest {
 };
 
 TEST_F(FullServerTest, WhatIsReadAheadNeedNotFit) {
-  FakeFleet& fleet = WithRoomFor(20, 1, /*window_rows=*/40);  // The look-ahead is three of a lane.
+  // The look-ahead is three windows of a lane.
+  FakeFleet& fleet = WithRoomFor(20, 1, /*window_rows=*/40);
   EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
 }
 
@@ -92,7 +93,7 @@ TEST_F(FullServerTest, AServerThatStaysAwayIsNotWaitedForWithoutEnd) {
   EXPECT_GE(fleet.elapsed(), controller_.server_timeout);
 }
 
-// Late ones are asked for rows again that nobody waits for, while others are refused.
+// Late servers are asked again for rows that nobody waits for, while others refuse theirs.
 TEST_F(FullServerTest, ServersThatAreLateBesidesAreNotMistaken) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     MakePlan(Chunks(1'600, 40), {.lanes = 16, .window_chunks = 1});
@@ -131,7 +132,7 @@ Damage Record(uint32_t record) { return {"a.tfrecord", 65536, record, false}; }
 // A window that every run of the fixture's plan needs.
 constexpr WindowId kWindow{0, 3, 1};
 
-// Other clients have the memory for minutes.
+// For minutes, other clients use the memory.
 TEST_F(FetchControllerTest, AServerThatSaysItIsShortOfMemoryIsWaitedFor) {
   FleetOptions starved{
       .servers = 1, .load = absl::Minutes(10), .credit_every = absl::Milliseconds(2500)};
@@ -205,7 +206,7 @@ TEST_F(FetchControllerDamageTest, AServerThatStandsAloneIsNotBelieved) {
   }
 }
 
-// Servers of these instances, of which those of instance 7 find a record damaged.
+// Servers with these instances. Those of instance 7 find a record damaged.
 class FetchControllerInstanceTest : public FetchControllerDamageTest {
  protected:
   FakeFleet& Instances(std::initializer_list<uint64_t> instances,
@@ -220,7 +221,7 @@ class FetchControllerInstanceTest : public FetchControllerDamageTest {
   }
 };
 
-// As of a name that stands for the IPv4 and the IPv6 address of one process.
+// Such as a name that stands for the IPv4 and the IPv6 address of one process.
 TEST_F(FetchControllerInstanceTest, AServerIsNotItsOwnSecondOpinion) {
   for (const auto& instances :
        {std::initializer_list<uint64_t>{7, 7, 8}, {7, 8, 7}, {8, 7, 7}, {7, 7, 7, 8}}) {
@@ -301,8 +302,8 @@ TEST_F(FetchControllerDamageTest, TheOnlyServerMayHaveRecordsReplaced) {
   EXPECT_EQ(fleet.controller().replaced().size(), 1u);
 }
 
-// No record of kWindow is good, nor any of some chunks that follow it. Chunks are 40 rows, windows
-// of 8 of them.
+// No record of kWindow is good, nor any record of some chunks that follow it. A chunk has 40 rows,
+// and a window 8 chunks.
 class FetchControllerSpareTest : public FetchControllerDamageTest {
  protected:
   FakeFleet& Emptied(FleetOptions options, const std::set<uint32_t>& chunks = {},
@@ -315,7 +316,8 @@ class FetchControllerSpareTest : public FetchControllerDamageTest {
     }
     return fleet;
   }
-  // The epoch's chunks but for those of kWindow, from the one that follows it on.
+  // The epoch's chunks in order, beginning with the one that follows kWindow, without those of
+  // kWindow.
   std::vector<uint32_t> Following() {
     if (plan_ == nullptr) MakeFleet();
     const EpochOrder order = plan_->Epoch(kWindow.epoch);
@@ -350,7 +352,8 @@ TEST_F(FetchControllerSpareTest, TheFollowingChunkStandsForAWindowWithoutAGoodRe
   }
 }
 
-// One when the first spare is tried, one when the window is done, however many are tried between.
+// One line when the first spare is tried and one when the window is done, however many are tried
+// between.
 TEST_F(FetchControllerSpareTest, ALongSearchIsToldInTwoLines) {
   FakeFleet& fleet = Emptied({.servers = 2}, First(20));
   EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
@@ -361,7 +364,7 @@ TEST_F(FetchControllerSpareTest, ALongSearchIsToldInTwoLines) {
                              HasSubstr("stands for all"))));
 }
 
-// In whatever order servers answer and die, for either rank.
+// In whatever order servers answer and die, and for either rank.
 TEST_F(FetchControllerSpareTest, AllComeToTheFirstChunkThatHasAGoodRecord) {
   constexpr size_t kWithout = 5;
   const uint32_t expected = Following()[kWithout];
@@ -458,7 +461,7 @@ TEST_F(FetchControllerTest, ASuspectThatProvesHarmlessIsReadOn) {
   EXPECT_THAT(fleet.reports(), ::testing::Contains(HasSubstr("asked for alone")));
 }
 
-// The same processes are there again, each time; at last that is no network's fault either.
+// The same processes are back each time. In the end the network cannot be the cause either.
 TEST_F(FetchControllerTest, StreamsThatBreakAreNoDeathsWhileTheirServersLive) {
   for (const int breaks : {13, 14}) {
     FakeFleet& fleet = MakeFleet({.servers = 3});
@@ -476,7 +479,7 @@ TEST_F(FetchControllerTest, StreamsThatBreakAreNoDeathsWhileTheirServersLive) {
   }
 }
 
-// As where servers are restarted one after the other.
+// Such as when servers are restarted one after the other.
 TEST_F(FetchControllerTest, OneDeathMoreMayBeChance) {
   FakeFleet& fleet = MakeFleet({.servers = 4});
   for (uint32_t s = 0; s < 4; ++s) fleet.DieOfRow(s, kWindow, 5);

@@ -8,7 +8,7 @@ struct MergedRun {
   uint32_t first_row = 0;
   uint32_t rows = 0;
   uint32_t num_ranges = 0;
-  size_t next = 0;  // In the queue.
+  size_t next = 0;  // Index in the queue.
 };
 
 bool Follows(const RangeQueue& wanted, const MergedRun& run) {
@@ -21,7 +21,7 @@ void Extend(const RangeQueue& wanted, MergedRun& run) {
   ++run.next;
 }
 
-// The front of `wanted`, at most `max_rows`: what does not fit is split off.
+// Takes the front of `wanted`, at most `max_rows`. Splits off what does not fit.
 MergedRun TakeRun(RangeQueue& wanted, uint32_t max_rows) {
   MergedRun run{wanted.front().first_row, 0, 0, 0};
   while (run.rows < max_rows && Follows(wanted, run)) {
@@ -32,7 +32,7 @@ MergedRun TakeRun(RangeQueue& wanted, uint32_t max_rows) {
   return run;
 }
 
-// All that follow one another from `at` on, or more than `rows` of them.
+// Returns all ranges that follow one another from `at` on, but stops beyond `rows` rows.
 MergedRun MergeFrom(const RangeQueue& wanted, size_t at, uint32_t rows) {
   MergedRun run{wanted[at].first_row, 0, 0, at};
   while (run.rows <= rows && Follows(wanted, run)) Extend(wanted, run);
@@ -47,7 +47,7 @@ FetchShape TakeShape(RangeQueue& wanted, uint32_t max_rows) {
   size_t at = first.next;
   while (at < wanted.size() && shape.total_rows() + shape.rows <= max_rows) {
     const MergedRun run = MergeFrom(wanted, at, shape.rows);
-    // Rows that were wanted again may come before those that were asked for next.
+    // Rows that are wanted again may come before those that were requested next.
     if (run.rows != shape.rows || run.first_row < shape.first_row + shape.rows) break;
     if (shape.count == 1) shape.stride = run.first_row - shape.first_row;
     if (run.first_row != shape.first_row + shape.stride * shape.count) break;

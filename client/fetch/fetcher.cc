@@ -1,4 +1,4 @@
-// Requests: made of what is wanted, returned when their server is lost, ended when answered.
+// Requests: made of wanted rows, returned when their server is lost, ended when they are answered.
 #include "client/fetch/fetcher.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void Fetcher::Pump() {
     Requeue(waiting_.front());
   }
   PumpSuspects();
-  // It grows while windows move on from server to server.
+  // The list grows while windows move on from server to server.
   for (size_t i = 0; i < to_pump_.size(); ++i) {
     to_pump_[i]->pump = false;
     PumpServer(*to_pump_[i]);
@@ -45,7 +45,7 @@ absl::Time Fetcher::NextPump() const {
   return delayed_.empty() ? absl::InfiniteFuture() : delayed_.front().retry_at;
 }
 
-// Opens and asks for the window that is needed first before the others, so that it gets the
+// Opens and requests the window that is needed first before the others, so that it gets the
 // server's credit.
 void Fetcher::PumpServer(ServerEntry& server) {
   if (server.state != ServerState::kUp || server.isolated) return;
@@ -74,17 +74,17 @@ void Fetcher::FetchFrom(ServerEntry& server, WindowEntry& window, uint32_t max_r
 }
 
 void Fetcher::Link(ServerEntry& server, RequestEntry& request) {
-  // If all was taken away because the server said nothing, that silence goes on.
+  // If the server lost all windows because of its silence, that silence continues.
   if (server.outstanding_requests == 0 && server.heard_at != server.silent_from) {
     server.heard_at = clock_.now();
   }
-  // Its batch may be waited for by then.
+  // By then the consumer may wait for its batch.
   const absl::Time look_at = clock_.now() + (lateness_.DueBy(request) - clock_.now()) / 2;
   servers_.Arm(server, std::min(look_at, server.heard_at + limits_.silence_timeout));
   requests_.Link(server, request);
 }
 
-// Rows that have not arrived are wanted again.
+// Makes the rows that have not arrived wanted again.
 void Fetcher::ReturnClaims(RequestEntry& request, bool broken) {
   WindowEntry& window = *request.window;
   for (const Range& range : request.ranges) {

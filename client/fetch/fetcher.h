@@ -1,4 +1,4 @@
-// Fetches windows: asks for their rows and keeps the requests.
+// Fetches windows: requests their rows and keeps the requests.
 #ifndef PENSTOCK_CLIENT_FETCH_FETCHER_H_
 #define PENSTOCK_CLIENT_FETCH_FETCHER_H_
 
@@ -27,14 +27,14 @@
 namespace penstock {
 
 struct FetchLimits {
-  uint32_t rows = 1;  // The most rows of a request.
+  uint32_t rows = 1;  // Most rows of a request.
   uint64_t row_bytes = 1;
   uint64_t max_outstanding_bytes = 0;
   uint32_t max_open_windows = 0;
   absl::Duration silence_timeout;
 };
 
-// The parts that a Fetcher asks. All of them must outlive it.
+// The parts that a Fetcher uses. All of them must outlive it.
 struct FetchParts {
   const ProcessClock& clock;
   const SlotQueue& slots;
@@ -46,20 +46,22 @@ struct FetchParts {
   FetchActions& actions;
 };
 
-// Opens windows on the servers that they belong to, asks for the rows that are wanted of them, and
-// takes windows back. It is told which rows are wanted, which streams are lost, and which windows
-// their servers could not give; Pump() then sends what there is room for. Every row is in one
-// place: wanted by its window, or claimed by one request. This is the only part that moves windows
-// or changes what is wanted of them. It never decides whether a server is up, late or believed.
+// Opens windows on the servers that they belong to, requests the rows that are wanted, and takes
+// windows back. It is told which rows are wanted, which streams are lost, and which windows servers
+// could not give. Pump() then sends what there is room for.
 //
-// Each window waits in at most one queue: for a time, a server, room on its stream or more rows; an
-// event costs O(log windows) for each window that it moves on. Not thread-safe.
+// Every row is in one place: wanted by its window, or claimed by one request. Only this part moves
+// windows or changes which of their rows are wanted. It never decides whether a server is up, late
+// or believed.
+//
+// Each window waits in at most one queue: for a time, a server, room on its stream, or more rows.
+// An event costs O(log windows) for each window that it moves on. Not thread-safe.
 class Fetcher {
  public:
   Fetcher(const FetchParts& parts, const FetchLimits& limits);
 
-  // The walk along the plan calls these. A window's chunks have `bytes` bytes; its first row is
-  // needed at about `start`.
+  // Adds a window. The walk along the plan calls this and the functions below. The window's chunks
+  // have `bytes` bytes, and its first row is needed at about `start`.
   WindowEntry& NewWindow(WindowId id, std::shared_ptr<const EpochOrder> order, uint64_t bytes,
                          uint64_t start);
   void Want(WindowEntry& window, const Range& range);
@@ -69,7 +71,7 @@ class Fetcher {
 
   // Sends the requests that there is room for. Call it after events.
   void Pump();
-  // The time of the first window that waits for one; Pump() then moves it on.
+  // The time of the first window that waits for a time. Pump() then moves it on.
   absl::Time NextPump() const;
   void MarkForPump(ServerEntry& server);
 
@@ -80,29 +82,29 @@ class Fetcher {
   // Ends a request; its window may be gone afterwards.
   void EndRequest(RequestEntry& request);
 
-  // Lanes were placed anew: windows follow as far as extra loads allow.
+  // Lanes were placed anew. Windows follow as far as extra loads allow.
   void FollowPlacement();
-  // The server's stream is gone: what was in flight is wanted again, at once and elsewhere.
-  // `broken`: the stream broke by itself.
+  // The server's stream is gone. What was in flight is wanted again, at once and from other
+  // servers. `broken`: the stream broke by itself.
   void LoseWindowsOf(ServerEntry& server, bool broken);
-  // The server drains: its requests are answered, and all else is asked elsewhere.
+  // The server drains. It answers its requests, and everything else is requested elsewhere.
   void LeaveWindowsOf(ServerEntry& server);
-  // The server is silent: it is as good as lost, but its stream stays, for it may only have been
-  // stopped.
+  // The server is silent. It is treated as lost, but its stream stays, because it may only have
+  // been stopped.
   void TakeAll(ServerEntry& server);
   // The server was late with the window.
   void TakeLate(ServerEntry& server, WindowEntry& window);
-  // The server could not give the window: what it was asked for is wanted again.
+  // The server could not give the window. Makes the rows that it was asked for wanted again.
   void GiveUpOn(WindowEntry& window, StreamId stream);
-  // Makes the window avoid this server. True: every server has had its turn, and the turns begin
-  // anew.
+  // Makes the window avoid this server. Returns true if every server has had its turn; then the
+  // turns begin anew.
   bool AskAnother(const ServerEntry& server, WindowEntry& window);
   // The server could not give the window for a reason that may pass.
   void CountFailure(ServerEntry& server, WindowEntry& window);
-  // No record of the window is good, so the next chunk stands for it. Error: no chunk is left.
+  // No record of the window is good, so its next spare is tried. Error: no chunk is left.
   absl::Status TakeNextSpare(WindowEntry& window, StreamId stream, const absl::Status& status);
-  // The server has no memory for the rows of the request's window. True: they wait until other
-  // windows are read.
+  // The server has no memory for the rows of the request's window. Returns true if they wait until
+  // other windows are read.
   bool WaitsForMemory(const ServerEntry& server, const RequestEntry& refused);
 
   // Asks a slow server for rows that another server is asked for too. The rows are dropped when
@@ -144,9 +146,10 @@ class Fetcher {
   NumberedTable<WindowEntry> windows_;
   RequestBook requests_;
   IndexedHeap<WindowEntry> delayed_;   // Windows that wait until retry_at.
-  IndexedHeap<WindowEntry> waiting_;   // Opened windows not yet worth a request; by need.
-  std::vector<ServerEntry*> to_pump_;  // Servers that may have room for a request by now.
-  absl::Time report_first_spare_at_ = absl::InfinitePast();  // The next report comes no sooner.
+  IndexedHeap<WindowEntry> waiting_;   // Open windows that are not yet worth a request; by need.
+  std::vector<ServerEntry*> to_pump_;  // Servers that may have room for a request.
+  // The next report comes no sooner than this.
+  absl::Time report_first_spare_at_ = absl::InfinitePast();
 };
 
 }  // namespace penstock

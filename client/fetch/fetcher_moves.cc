@@ -1,5 +1,5 @@
-// Windows that move from server to server: lanes are placed anew, servers are late, silent, slow or
-// lost, or a window is suspect and asked for alone.
+// Windows that move from server to server, because lanes are placed anew, because servers are late,
+// silent, slow or lost, or because a window is suspect and requested alone.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -9,8 +9,9 @@
 
 namespace penstock {
 
-// Windows that no server was asked for go where they now belong, and so do those of which no rows
-// were, as far as extra loads allow: so a server that joins has work before its lanes' windows end.
+// Moves windows that no server was asked for to where they belong. Also moves open windows of which
+// no row was requested, as far as extra loads allow. So a server that joins has work before its
+// lanes' current windows end.
 void Fetcher::FollowPlacement() {
   requests_.ShareAmong(servers_.NumUp());
   windows_.ForEach([&](WindowEntry& window) {
@@ -25,8 +26,9 @@ void Fetcher::FollowPlacement() {
   }
 }
 
-// A consumer that takes little would take long to come to windows that were not asked for: a server
-// that joins is given one that is read now, of its lowest lane, so that all ranks choose alike.
+// If the consumer is slow, it takes long to reach windows that were not requested yet. So a server
+// that joins gets one window that is being read. It is a window of the server's lowest lane, so
+// that all ranks choose alike.
 void Fetcher::OccupyNew() {
   std::map<uint32_t, WindowEntry*> chosen;  // By server.
   windows_.ForEach([&](WindowEntry& window) {
@@ -44,8 +46,9 @@ void Fetcher::OccupyNew() {
   }
 }
 
-// False: there is no other server for it, or, where that is charged, extra loads are used up but
-// for `reserve`. Counted in any case.
+// Moves the window to the server that it belongs to. Returns false if that is no other server, or
+// if `charge` is set and extra loads are used up except for `reserve`. Every window that moves is
+// counted.
 bool Fetcher::HandOver(WindowEntry& window, bool charge, double reserve) {
   ServerEntry& from = servers_[window.opened_on->server];
   const std::optional<uint32_t> to = placement_.ServerOf(window.id, window.avoid);
@@ -63,12 +66,11 @@ void Fetcher::TakeLate(ServerEntry& server, WindowEntry& window) {
     window.Avoid(server.index);
     HandOver(window, /*charge=*/true);
   } else {
-    CancelOn(server, window);  // It drains, and the window is open elsewhere.
+    CancelOn(server, window);  // The server drains, and the window is open elsewhere.
   }
 }
 
-// A server that says nothing is as good as lost; but its stream stays, for it may only have been
-// stopped.
+// Treats a silent server as lost, but keeps its stream, because it may only have been stopped.
 void Fetcher::TakeAll(ServerEntry& server) {
   server.silent_from = server.heard_at;
   CancelProbe(server);
@@ -83,7 +85,7 @@ void Fetcher::TakeAll(ServerEntry& server) {
   });
 }
 
-// Rows in flight are wanted again, at once and from another server.
+// Makes rows in flight wanted again, at once and from another server.
 void Fetcher::LoseWindowsOf(ServerEntry& server, bool broken) {
   if (server.probe != nullptr) {
     server.probe->window->opened_on.reset();
@@ -149,8 +151,9 @@ void Fetcher::CancelProbe(ServerEntry& server) {
   EndRequest(*server.probe);
 }
 
-// One suspect after the other, before anything else is opened: what a server loads when it is
-// emptied for the next one is taken away, and if that is what kills it nobody would know.
+// Handles one suspect after the other, before anything else is opened. When a server is emptied for
+// the next suspect, the windows that it is loading are taken away. If one of those killed the
+// server, nobody would know which.
 void Fetcher::PumpSuspects() {
   if (suspects_.IsAccusing()) return;
   while (suspects_.Next() != nullptr) {
@@ -159,7 +162,7 @@ void Fetcher::PumpSuspects() {
   }
 }
 
-// Moves it on: a server is emptied for it, it is opened there, and its rows are asked for range by
+// Moves the suspect on: empties a server for it, opens it there, and requests its rows range by
 // range until none of them is suspect.
 void Fetcher::PumpSuspect(WindowEntry& window) {
   if (window.retry_at > clock_.now()) return;
@@ -185,7 +188,8 @@ void Fetcher::PumpSuspect(WindowEntry& window) {
   FetchFrom(server, window, window.wanted.front().rows);
 }
 
-// Nothing is opened there or asked for; what is being loaded is taken away, for it might kill too.
+// Keeps the server free: nothing is opened or requested there. What it is loading is taken away,
+// because that might kill it too.
 void Fetcher::Isolate(ServerEntry& server) {
   server.isolated = true;
   CancelProbe(server);

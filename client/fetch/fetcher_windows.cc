@@ -9,8 +9,8 @@
 namespace penstock {
 namespace {
 
-// A server that lacks the memory for all windows that it was asked for is asked again after so
-// long.
+// A server that lacks the memory for all windows that it was asked for is asked again after these
+// times.
 constexpr absl::Duration kWhileOthersAreRead = absl::Milliseconds(250);
 constexpr absl::Duration kWhileOneMakesRoom = absl::Milliseconds(50);
 constexpr absl::Duration kWhileReadAhead = absl::Seconds(1);
@@ -69,7 +69,7 @@ void Fetcher::WalkedPast(WindowEntry& window) {
   ReleaseIfDone(window);
 }
 
-// A newcomer without requests is asked even for a few rows.
+// Whether its rows are worth a request. A newcomer without requests is asked even for a few rows.
 bool Fetcher::WorthARequest(const WindowEntry& window) const {
   const ServerEntry& server = servers_[window.opened_on->server];
   return window.wanted_rows >= limits_.rows || window.walked_past ||
@@ -131,7 +131,7 @@ bool Fetcher::MakeRoomFor(ServerEntry& server, const WindowEntry& window) {
   return true;
 }
 
-// The rows of the window that the server was asked for are wanted again.
+// Makes the rows of the window that the server was asked for wanted again.
 void Fetcher::CancelOn(ServerEntry& server, WindowEntry& window) {
   const StreamId stream = servers_.stream(server.index);
   for (RequestEntry* request = server.first_request; request != nullptr;) {
@@ -144,8 +144,8 @@ void Fetcher::CancelOn(ServerEntry& server, WindowEntry& window) {
   }
 }
 
-// The window's server owes nothing of it any more. The window gets a new number, so that no late
-// message about the old one is taken for it.
+// Takes the window from its server. The window gets a new number, so that no late message about the
+// old one is taken to mean it.
 void Fetcher::TakeAway(WindowEntry& window) {
   const StreamId stream = *window.opened_on;
   ServerEntry& server = servers_[stream.server];
@@ -183,7 +183,8 @@ void Fetcher::GiveUpOn(WindowEntry& window, StreamId stream) {
   Requeue(window);
 }
 
-// Returns whether every server has had its turn; then the turns begin anew.
+// Makes the window avoid this server. Returns whether every server has had its turn; then the turns
+// begin anew.
 bool Fetcher::AskAnother(const ServerEntry& server, WindowEntry& window) {
   window.Avoid(server.index);
   const bool all = placement_.NoOtherThan(server, window.id, window.avoid);

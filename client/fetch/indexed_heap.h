@@ -1,4 +1,4 @@
-// A priority queue whose entries know their place, so that any of them can leave it.
+// A priority queue from which any entry can be removed.
 #ifndef PENSTOCK_CLIENT_FETCH_INDEXED_HEAP_H_
 #define PENSTOCK_CLIENT_FETCH_INDEXED_HEAP_H_
 
@@ -12,16 +12,17 @@ namespace penstock {
 template <typename T>
 class IndexedHeap;
 
-// Where an entry is queued: in one heap at a time. T must have it as the member `queued`.
+// An entry's place in the queue that it is in. It can be in one queue at a time. T must have it as
+// the member `queued`.
 template <typename T>
 struct HeapPlace {
   IndexedHeap<T>* heap = nullptr;
   uint32_t index = 0;
 };
 
-// The entry of the lowest key is at the front. Push, Pop and Remove: O(log n). Entries are not
-// owned, must stay where they are, and leave before they end. Takes no memory once it has grown.
-// Not thread-safe.
+// The entry with the lowest key is at the front. Push, Pop and Remove are O(log n). Does not own
+// its entries: they must not move, and must leave the queue before they are destroyed. Allocates
+// nothing once it has grown. Not thread-safe.
 template <typename T>
 class IndexedHeap {
  public:
@@ -44,7 +45,7 @@ class IndexedHeap {
     Rise(entry.queued.index);
   }
 
-  // Takes `entry` out of the heap that it is in, if any.
+  // Removes `entry` from the heap that it is in, if any.
   static void Leave(T& entry) {
     if (entry.queued.heap != nullptr) entry.queued.heap->Remove(entry);
   }

@@ -6,9 +6,9 @@
 namespace penstock {
 namespace {
 
-// Without shuffling there is one lane; its windows take turns over this many places.
+// Without shuffling there is one lane. Its windows take turns over this many places.
 constexpr uint32_t kUnshuffledPlaces = 64;
-// The other servers of a set are waited for so long once one has said Hello.
+// How long to wait for the other servers of a set once one has sent Hello.
 constexpr absl::Duration kSettle = absl::Milliseconds(300);
 constexpr absl::Duration kOthersJoin = absl::Milliseconds(100);
 
@@ -56,7 +56,7 @@ std::optional<uint32_t> LaneMap::ServerOf(const WindowId& id,
   const uint32_t server = lane_server_[lane];
   for (const bool all_addresses : {true, false}) {
     if (!Avoids(avoid, server, all_addresses)) return server;
-    std::vector<uint32_t> avoided;  // By index in the placement.
+    std::vector<uint32_t> avoided;  // Indexes into the placement.
     for (uint32_t i = 0; i < placed_servers_.size(); ++i) {
       if (Avoids(avoid, placed_servers_[i], all_addresses)) avoided.push_back(i);
     }

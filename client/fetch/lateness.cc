@@ -9,21 +9,22 @@ namespace {
 
 constexpr absl::Duration kMinAnswerLimit = absl::Milliseconds(50);
 constexpr absl::Duration kMinLoadLimit = absl::Milliseconds(500);
-// Before enough was observed.
+// Limits before enough was observed.
 constexpr absl::Duration kFirstAnswerLimit = absl::Seconds(1);
 constexpr absl::Duration kFirstLoadLimit = absl::Seconds(3);
 constexpr absl::Duration kMinSilence = absl::Milliseconds(200);
 constexpr absl::Duration kFirstPenalty = absl::Milliseconds(500);
 constexpr absl::Duration kMaxPenalty = absl::Seconds(16);
-constexpr uint32_t kForgiven = 16;  // Answers in time.
-// A server is late after as little as kMinAnswerLimit, since that is soon enough for the trainer. A
-// healthy one on a busy machine is late now and then, and answers one of its first two probes,
+constexpr uint32_t kForgiven = 16;  // How many answers in time make up for being slow.
+// A server is late after as little as kMinAnswerLimit, because that is soon enough for the trainer.
+// A healthy server on a busy machine is late now and then. It answers one of its first two probes,
 // which come after 0.5 s and 1.5 s.
 constexpr absl::Duration kTellSlowAfter = absl::Seconds(2);
 
 }  // namespace
 
-// Four times what is usual among servers: one that has become slow is not measured by itself.
+// Four times the usual time over all servers. So a server that has become slow is not measured
+// against itself.
 absl::Duration Lateness::AnswerLimit(uint64_t bytes) const {
   if (answers_.count() < 16) return kFirstAnswerLimit;
   return std::max(kMinAnswerLimit, 4 * answers_.Usual(bytes));
@@ -37,7 +38,7 @@ absl::Time Lateness::DueBy(const RequestEntry& request) const {
   return DueBy(request, AnswerLimit(request.record_bytes()));
 }
 
-// A batch that the consumer waits for is worth a second load sooner.
+// A batch that the consumer waits for justifies a second load sooner.
 absl::Time Lateness::DueBy(const RequestEntry& request, absl::Duration limit) const {
   const WindowEntry& window = *request.window;
   if (window.opened_on == request.stream && !window.ready()) {
@@ -47,7 +48,7 @@ absl::Time Lateness::DueBy(const RequestEntry& request, absl::Duration limit) co
   return SinceWhen(request) + limit;
 }
 
-// Since when its server could have answered, or gone on answering.
+// The time since which the server could have answered, or could have gone on answering.
 absl::Time Lateness::SinceWhen(const RequestEntry& request) const {
   const WindowEntry& window = *request.window;
   const absl::Time since = std::max(request.active_at, clock_.resumed_at());
@@ -55,13 +56,14 @@ absl::Time Lateness::SinceWhen(const RequestEntry& request) const {
   return ready ? std::max(since, window.ready_at) : since;
 }
 
-// The first that needs it.
+// The first step that needs its rows.
 uint64_t Lateness::StepOf(const RequestEntry& request) const {
   return request.ranges.empty() ? slots_.next_step() : request.ranges.front().step;
 }
 
-// When it is late, or may be by then: its batch may be waited for from any moment on. Requests for
-// later steps may wait, for a server answers first what is needed first.
+// Returns when the request is late, or when to look again because it may be late then: the consumer
+// may begin to wait for its batch at any moment. Requests for later steps may wait, because a
+// server answers first what is needed first.
 absl::Time Lateness::LateAt(const RequestEntry& request) const {
   const absl::Time later = clock_.now() + AnswerLimit(request.record_bytes()) / 4;
   if (StepOf(request) < slots_.Soon() || LeavesSoonerRowsUnasked(servers_[request.stream.server])) {
@@ -72,29 +74,29 @@ absl::Time Lateness::LateAt(const RequestEntry& request) const {
   return later;
 }
 
-// It says nothing, and what it was asked leaves no room for rows that are needed soon.
+// Whether the server is silent, and its open requests leave no room for rows that are needed soon.
 bool Lateness::LeavesSoonerRowsUnasked(const ServerEntry& server) const {
   return !server.eligible.empty() && server.eligible.front().wanted.front().step < slots_.Soon() &&
          IsSilent(server);
 }
 
-// Other ranks may be behind this one, and all servers busy with what those need first: then it is
-// usual to wait.
+// Other ranks may be behind this one, and all servers may be busy with what those need first. Then
+// it is usual to wait.
 bool Lateness::OthersKeepItWaitingToo(const RequestEntry& request) {
   const ServerEntry& server = servers_[request.stream.server];
   CollectAges(server);
   if (clock_.now() >= DueBy(request, 4 * answers_.Usual(request.record_bytes(), ages_)))
     return false;
   if (!IsSilent(server)) return true;
-  // Most of them may have stopped at one moment: then those that still answer are the measure, with
-  // more patience, for among many servers some are always quick.
+  // Most servers may have stopped at the same moment. Then the measure is those that still answer,
+  // with more patience, because among many servers some are always quick.
   LeaveOutSilent();
   const absl::Duration usual = answers_.Usual(request.record_bytes(), ages_);
   return usual == absl::ZeroDuration() || clock_.now() < DueBy(request, 16 * usual);
 }
 
-// What each server is known to need at least. Where none but `late` was ever asked, as in a plan of
-// few lanes, one that is up and has nothing to do would keep nobody waiting.
+// Computes how long each server is known to need at least. If no server but `late` was ever asked,
+// as in a plan with few lanes, an idle server that is up counts as one that would answer at once.
 void Lateness::CollectAges(const ServerEntry& late) {
   ages_.assign(servers_.size(), absl::ZeroDuration());
   bool compared = false;
@@ -109,7 +111,7 @@ void Lateness::CollectAges(const ServerEntry& late) {
   if (!compared && idle) ages_[*idle] = absl::Nanoseconds(1);
 }
 
-// What is left are servers that have answered and owe nothing, or are answering.
+// Leaves the servers that have answered and owe nothing, or that are answering now.
 void Lateness::LeaveOutSilent() {
   for (uint32_t i = 0; i < servers_.size(); ++i) {
     const ServerEntry& server = servers_[i];
@@ -142,8 +144,8 @@ bool Lateness::IsSilent(const ServerEntry& server) const {
   return clock_.now() >= since + std::max(kMinSilence, AnswerLimit(0));
 }
 
-// Slower than others, that is: where half of them are, the others will not do better, unless this
-// one does nothing at all.
+// Whether the server is slower than others. If half of them are slow, the others will do no better,
+// unless this one is silent.
 bool Lateness::MayBeSlow(const ServerEntry& server) const {
   uint32_t slow = 1;
   for (uint32_t i = 0; i < servers_.size(); ++i) {
@@ -187,13 +189,15 @@ void Lateness::Penalise(ServerEntry& server) {
   servers_.Arm(server, server.probe_at);
 }
 
-// Sooner than others, so that it is not late again as soon as it has to do.
+// A probe must be answered sooner than other requests, so that the server is not late again as soon
+// as it has work.
 absl::Time Lateness::ProbeDueBy(const RequestEntry& probe) const {
   if (!probe.window->ready()) return DueBy(probe);
   return std::max(probe.sent_at, probe.window->ready_at) + AnswerLimit(probe.record_bytes()) / 2;
 }
 
-// Where extra loads are used up it keeps its windows, and is never free for a probe.
+// If extra loads are used up, a slow server keeps its windows, and is never free for a probe. So
+// answers in time free it too.
 bool Lateness::IsForgiven(const ServerEntry& server) const {
   return server.slow && server.probe == nullptr && server.in_time >= kForgiven;
 }

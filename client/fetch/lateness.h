@@ -1,4 +1,4 @@
-// Finds late requests: measures how long servers take, and which take longer than others.
+// Finds late requests: measures how long servers take, and which of them take longer than others.
 #ifndef PENSTOCK_CLIENT_FETCH_LATENESS_H_
 #define PENSTOCK_CLIENT_FETCH_LATENESS_H_
 
@@ -14,49 +14,49 @@
 
 namespace penstock {
 
-// Measures answers and loads, and derives from them when a request is late, when a server is silent
-// or slow, and when a slow one is trusted again. It is told of each answer and each load. It
-// changes only what servers and requests have for it: ServerEntry::slow, tell_slow_at, in_time,
-// penalty and probe_at, and RequestEntry::late. It never moves a window and sends nothing. Not
-// thread-safe.
+// Measures answers and loads. From them it derives when a request is late, when a server is silent
+// or slow, and when a slow server is trusted again. It is told of each answer and each load.
+//
+// It changes only these: ServerEntry::slow, tell_slow_at, in_time, penalty and probe_at, and
+// RequestEntry::late. It never moves a window and sends nothing. Not thread-safe.
 class Lateness {
  public:
-  // All of them must outlive it.
+  // All of these must outlive it.
   Lateness(const ProcessClock& clock, const SlotQueue& slots, ServerTable& servers)
       : clock_(clock), slots_(slots), servers_(servers) {}
 
-  // A request for rows of so many bytes that is answered later than this is late, as far as a load
-  // is not. One large image takes as long as many small ones.
+  // A request for rows of `bytes` bytes is late when it is answered later than this, apart from the
+  // time for a load. One large image takes as long as many small ones.
   absl::Duration AnswerLimit(uint64_t bytes) const;
-  // When the request is late if nothing comes.
+  // When the request becomes late if nothing comes.
   absl::Time DueBy(const RequestEntry& request) const;
-  // When a probe has failed.
+  // When the probe has failed.
   absl::Time ProbeDueBy(const RequestEntry& probe) const;
-  // The server has said nothing for longer than an answer takes.
+  // Whether the server has sent nothing for longer than an answer takes.
   bool IsSilent(const ServerEntry& server) const;
-  // Whether others would do better than `server`, which is late.
+  // Whether other servers would do better than `server`, which is late.
   bool MayBeSlow(const ServerEntry& server) const;
 
-  // The whole request was answered just now.
+  // The whole request has just been answered.
   void CountAnswer(const RequestEntry& request);
-  // The server has loaded a window of so many bytes.
+  // The server has loaded a window of `bytes` bytes.
   void CountLoad(uint32_t server, uint64_t bytes, absl::Duration took) {
     loads_.Add(server, bytes, took);
   }
   // The server has left the set.
   void Forget(uint32_t server);
 
-  // Fills `late` with the windows of requests that missed their deadline, but for suspects. Returns
+  // Fills `late` with the windows of requests that missed their deadline, except suspects. Returns
   // when to look again.
   absl::Time FindLate(ServerEntry& server, std::vector<WindowEntry*>& late);
 
-  // The server is slow from now on, and is to be probed after its penalty. The user is to be told
-  // if it stays so for longer than a busy machine keeps a healthy server from answering.
+  // Marks the server as slow. It is probed after its penalty. The user is told if it stays slow for
+  // longer than a busy machine keeps a healthy server from answering.
   void MarkSlow(ServerEntry& server);
   void MarkInTime(ServerEntry& server);
-  // It is probed later, each time twice as long after the last one.
+  // Delays its next probe. Each penalty is twice as long as the last.
   void Penalise(ServerEntry& server);
-  // It is slow and has answered in time so often that it needs no probe.
+  // Whether it is slow but has answered in time so often that it needs no probe.
   bool IsForgiven(const ServerEntry& server) const;
 
  private:
@@ -74,7 +74,7 @@ class Lateness {
   const SlotQueue& slots_;
   ServerTable& servers_;
   std::vector<absl::Duration> ages_;  // Scratch.
-  AnswerTimes answers_;               // From when it could be answered to its last part.
+  AnswerTimes answers_;               // From when the server could answer to the last part.
   AnswerTimes loads_;                 // From OpenWindow to WindowReady.
 };
 

@@ -10,8 +10,8 @@
 namespace penstock {
 
 // Hands out numbers that are never used twice, and finds their entries in O(1). An entry keeps its
-// memory when it is recycled: T must have `uint64_t number` (0: free) and `void Reset()`.
-// Allocates only while the number of live entries grows. References stay valid. Not thread-safe.
+// memory when it is recycled: T must have `uint64_t number` (0: free) and `void Reset()`. Allocates
+// only while the number of live entries grows. References stay valid. Not thread-safe.
 template <typename T>
 class NumberedTable {
  public:
@@ -27,14 +27,14 @@ class NumberedTable {
     return entries_[index];
   }
 
-  // A new number; by the old one it is not found again.
+  // Gives the entry a new number. It cannot be found by the old one any more.
   void Renumber(T& entry) {
     entry.number = ++sequence_ << kIndexBits | (entry.number & ((uint64_t{1} << kIndexBits) - 1));
   }
 
   size_t live() const { return live_; }
 
-  // Null: never handed out, or freed since.
+  // Returns null if the number was never handed out, or its entry was freed since.
   T* Find(uint64_t number) {
     const uint64_t index = number & ((uint64_t{1} << kIndexBits) - 1);
     if (number == 0 || index >= entries_.size() || entries_[index].number != number) return nullptr;
@@ -49,7 +49,7 @@ class NumberedTable {
     free_.push_back(static_cast<uint32_t>(index));
   }
 
-  // Live entries, in the order of their memory.
+  // Visits live entries, in the order of their memory.
   template <typename Visit>
   void ForEach(Visit visit) {
     for (T& entry : entries_) {

@@ -1,4 +1,4 @@
-// The controller's parts, each alone: no controller is made here.
+// Tests each of the controller's parts alone, without a controller.
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Verdict = DamageRuling::Verdict;
 
-constexpr uint64_t kBytes = 2000;  // Of ten records of a window.
+constexpr uint64_t kBytes = 2000;  // Ten records of a window.
 
 Plan MakePlan() {
   return *Plan::Create({std::vector<uint32_t>(64, 40), std::vector<uint32_t>(64, 8000), 1},
@@ -43,7 +43,7 @@ class PartsTest : public ::testing::Test {
     outer_ += time;
     clock_.Set(outer_, [] { return absl::InfiniteFuture(); });
   }
-  // A process of its own, unless `instance` says otherwise.
+  // Sends Hello. Each server is a process of its own, unless `instance` says otherwise.
   void Greet(uint32_t server, uint64_t instance = 0) {
     ServerEntry& entry = servers_[server];
     connections_.Connect(entry);
@@ -171,7 +171,7 @@ TEST_F(RequestBookTest, SaysWhereReceivedRowsBelong) {
 
 class LatenessTest : public PartsTest {
  protected:
-  // All servers answer requests for ten rows in 20 ms, once a window is loaded.
+  // All servers take 20 ms to answer a request for ten rows, once a window is loaded.
   void AnswerMany(absl::Duration load = absl::ZeroDuration()) {
     for (uint32_t i = 0; i < 48; ++i) {
       WindowEntry& window = OpenWindow(i % 3);
@@ -187,7 +187,7 @@ class LatenessTest : public PartsTest {
 
 TEST_F(LatenessTest, ARequestIsLateFourTimesLaterThanUsual) {
   GreetAll();
-  EXPECT_EQ(lateness_.AnswerLimit(0), absl::Seconds(1));  // Nothing was seen yet.
+  EXPECT_EQ(lateness_.AnswerLimit(0), absl::Seconds(1));  // Nothing was observed yet.
   AnswerMany();
   EXPECT_EQ(lateness_.AnswerLimit(kBytes), absl::Milliseconds(80));
 }
@@ -227,7 +227,7 @@ TEST_F(LatenessTest, OfThreeServersOneMayBeSlow) {
   lateness_.MarkSlow(servers_[0]);
   EXPECT_TRUE(servers_[0].slow);
   EXPECT_FALSE(lateness_.MayBeSlow(servers_[1]));
-  Pass(absl::Seconds(5));  // But one that says nothing is worse than slow.
+  Pass(absl::Seconds(5));  // But a silent server is worse than a slow one.
   EXPECT_TRUE(lateness_.MayBeSlow(servers_[1]));
 }
 

@@ -19,11 +19,11 @@ uint64_t HashAddress(absl::string_view address, uint64_t salt) {
 
 uint32_t ShareOf(const PlacementServer& server) { return std::max(server.share, 1u); }
 
-// The ranking of servers for lanes.
+// Ranks the servers for each lane.
 class Ranking {
  public:
   Ranking(const std::vector<PlacementServer>& servers, uint64_t salt) : order_(servers.size()) {
-    // Ties are broken by address, not by place in the list.
+    // Ties are broken by address, not by index in the list.
     std::iota(order_.begin(), order_.end(), 0);
     std::sort(order_.begin(), order_.end(),
               [&](uint32_t a, uint32_t b) { return servers[a].address < servers[b].address; });
@@ -34,7 +34,7 @@ class Ranking {
     }
   }
 
-  // The best server that `may` be chosen.
+  // Returns the best server for which may(index) is true.
   template <typename May>
   std::optional<uint32_t> Best(uint32_t lane, May may) const {
     double best = -1;
@@ -50,8 +50,8 @@ class Ranking {
   }
 
  private:
-  // Weighted rendezvous: the largest of -share / ln(u) wins with probability share / sum of shares.
-  // Where shares are equal, u itself has the same order and is ten times cheaper.
+  // Weighted rendezvous hashing: the largest -share / ln(u) wins with probability share / sum of
+  // shares. If all shares are equal, u itself gives the same order and is ten times cheaper.
   double Score(uint32_t server, uint32_t lane) const {
     const double u = (static_cast<double>(DeriveKey(hashes_[server], lane) >> 11) + 0.5) * 0x1p-53;
     return equal_ ? u : -static_cast<double>(shares_[server]) / std::log(u);
@@ -63,7 +63,8 @@ class Ranking {
   bool equal_ = true;
 };
 
-// ceil(lanes * share / sum of shares), of all servers or of those alive; the others: 0.
+// Returns ceil(lanes * share / sum of shares) for each server, over all servers or only over those
+// alive; 0 for the others.
 std::vector<uint64_t> Caps(const std::vector<PlacementServer>& servers, uint64_t lanes,
                            bool only_alive) {
   uint64_t sum = 0;

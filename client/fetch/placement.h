@@ -1,4 +1,5 @@
-// Which server reads which lane: a pure function of the server set, so ranks and jobs agree.
+// Decides which server reads which lane: a pure function of the server set, so ranks and jobs
+// agree.
 #ifndef PENSTOCK_CLIENT_FETCH_PLACEMENT_H_
 #define PENSTOCK_CLIENT_FETCH_PLACEMENT_H_
 
@@ -12,32 +13,35 @@ namespace penstock {
 
 struct PlacementServer {
   std::string address;  // Unique in the set.
-  uint32_t share = 1;   // Capacity: the cores it announced.
-  bool alive = true;    // May be given lanes.
+  uint32_t share = 1;   // Capacity: the cores that it announced.
+  bool alive = true;    // Whether it may be given lanes.
 };
 
-// For each lane the index of its server. Rendezvous hashing (Thaler, Ravishankar, 1998) of lanes
-// over servers, weighted by share, with a hard cap of ceil(lanes * share / sum of shares) lanes a
-// server: lanes are placed in order, each on its highest-ranked server that is not full, over all
-// servers; then those whose server is not alive again among those that are, with the caps of
-// those. So when a server is lost or returns, its own lanes move and no others. Neither the order
-// of `servers` nor anything but address, share, alive and `salt` matters.
-// No server alive: an empty result. O(lanes * servers).
+// Returns the index of the server for each lane. Uses rendezvous hashing (Thaler, Ravishankar,
+// 1998) of lanes over servers, weighted by share, with a hard cap of ceil(lanes * share / sum of
+// shares) lanes for each server.
+//
+// First, lanes are placed over all servers, in order: each on its highest-ranked server that is not
+// full. Then the lanes of servers that are not alive are placed again among those that are, with
+// the caps of the latter. So when a server is lost or returns, only its own lanes move. Only
+// address, share, alive and `salt` matter, not the order of `servers`.
+//
+// Empty if no server is alive. O(lanes * servers).
 std::vector<uint32_t> PlaceLanes(uint32_t lanes, const std::vector<PlacementServer>& servers,
                                  uint64_t salt);
 
-// PlaceLanes() again and again: a call in which no address and no share differs from the one
-// before costs O(lanes that are not on their first server * servers). Not thread-safe.
+// Calls PlaceLanes() repeatedly. If no address and no share changed since the last call, a call
+// costs O(lanes that are not on their first server * servers). Not thread-safe.
 class LanePlacement {
  public:
   LanePlacement(uint32_t lanes, uint64_t salt) : lanes_(lanes), salt_(salt) {}
 
   const std::vector<uint32_t>& Place(std::vector<PlacementServer> servers);
-  // The highest-ranked server of `lane` that is alive and not in `avoid`, by index into what was
-  // placed last; the caps do not count. O(servers).
+  // Returns the highest-ranked server of `lane` that is alive and not in `avoid`, as an index into
+  // the last `servers`. Ignores the caps. O(servers).
   std::optional<uint32_t> Best(uint32_t lane, std::span<const uint32_t> avoid) const;
 
-  // The server of `lane` were all alive, by index into what was placed last.
+  // The server that `lane` would have if all were alive, as an index into the last `servers`.
   uint32_t First(uint32_t lane) const { return first_[lane]; }
 
   uint32_t lanes() const { return lanes_; }
@@ -46,8 +50,8 @@ class LanePlacement {
   const uint32_t lanes_;
   const uint64_t salt_;
   std::vector<PlacementServer> servers_;
-  std::vector<uint32_t> first_;  // As if all were alive.
-  std::vector<uint64_t> load_;   // Lanes of each in `first_`.
+  std::vector<uint32_t> first_;  // As if all servers were alive.
+  std::vector<uint64_t> load_;   // Number of lanes of each server in `first_`.
   std::vector<uint32_t> placed_;
 };
 

@@ -57,7 +57,7 @@ TEST(PlacementTest, OnlyTheLanesOfLostServersMove) {
     for (PlacementServer& server : servers) server.share = static_cast<uint32_t>(rng.Below(9));
     const std::vector<uint32_t> before = PlaceLanes(lanes, servers, i);
     for (size_t lost = 1 + rng.Below(servers.size() - 1); lost > 0; --lost) {
-      servers[rng.Below(servers.size() - 1)].alive = false;  // The last one stays.
+      servers[rng.Below(servers.size() - 1)].alive = false;  // The last server stays alive.
     }
     const std::vector<uint32_t> after = PlaceLanes(lanes, servers, i);
     for (uint32_t lane = 0; lane < lanes; ++lane) {

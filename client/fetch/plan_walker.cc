@@ -5,9 +5,10 @@
 namespace penstock {
 namespace {
 
-// Entries that a client keeps, whatever its slots: so far the walk goes, and a step further.
+// Most windows that a client keeps, whatever its slots. The walk goes that far, and one step
+// further.
 constexpr size_t kMaxWindows = size_t{1} << 20;
-// So many epochs are in use at once: data of few rows would else have one for each slot.
+// Most epochs in use at once. Otherwise data of few rows would need one for each slot.
 constexpr size_t kMaxEpochs = 64;
 
 }  // namespace
@@ -97,7 +98,7 @@ WindowEntry& PlanWalker::WindowOf(const WindowRun& run) {
   return *(lane.current = &NewWindow(run.window, run.window.epoch * plan_.rows() + run.position));
 }
 
-// The lane's next window, so that it is loaded when the walk gets there.
+// Opens the lane's next window, so that it is loaded when the walk gets there.
 void PlanWalker::OpenAhead(LaneEntry& lane, const WindowRun& run) {
   if (lane.ahead != nullptr || slots_.AllTaken()) return;
   if (fetcher_.num_windows() >= kMaxWindows) return;
@@ -108,7 +109,8 @@ void PlanWalker::OpenAhead(LaneEntry& lane, const WindowRun& run) {
     if (steps_.At(num_steps_ - 1).begin.epoch < next.epoch) return;
     if (OrderOf(next.epoch)->num_windows(next.lane) == 0) return;
   }
-  // Every lane gives a strip before this one gives the next: exact but for lanes that end.
+  // Every lane gives a strip before this one gives its next. This is exact except for lanes that
+  // end.
   const uint64_t left = lane.current->rows - run.first_row;
   const uint64_t position = run.window.epoch * plan_.rows() + run.position;
   lane.ahead = &NewWindow(next, position + left * plan_.lanes());

@@ -1,5 +1,5 @@
-// The plan, walked as far ahead as there are slots: every row gets its destination before anyone
-// is asked for it.
+// Walks the plan as far ahead as there are slots, so that every row has its destination before it
+// is requested.
 #ifndef PENSTOCK_CLIENT_FETCH_PLAN_WALKER_H_
 #define PENSTOCK_CLIENT_FETCH_PLAN_WALKER_H_
 
@@ -20,15 +20,15 @@
 namespace penstock {
 
 // Takes free slots for the next steps and tells the fetcher which rows they want, window by window.
-// It owns the orders of the epochs in use, and knows of each lane which window it is at. It asks
-// nothing of a server. Not thread-safe.
+// It owns the orders of the epochs in use, and knows the current window of each lane. It requests
+// nothing from a server. Not thread-safe.
 class PlanWalker {
  public:
-  // All of them must outlive it.
+  // All of these must outlive it.
   PlanWalker(const Plan& plan, const Steps& steps, uint64_t num_steps, SlotQueue& slots,
              Fetcher& fetcher, FetchActions& actions);
 
-  // Walks on while a slot is free; delivers steps that want no row.
+  // Walks on while a slot is free. Delivers steps that want no row.
   void Walk();
 
  private:
@@ -48,7 +48,7 @@ class PlanWalker {
   SlotQueue& slots_;
   Fetcher& fetcher_;
   FetchActions& actions_;
-  // By epoch; some are of no more use.
+  // By epoch. Some may have expired.
   std::map<uint64_t, std::weak_ptr<const EpochOrder>> orders_;
   std::shared_ptr<const EpochOrder> walked_order_;
   std::optional<EpochOrder::Walker> walker_;

@@ -1,4 +1,4 @@
-// A clock that stands while this process does.
+// A clock that stops while this process is stopped.
 #ifndef PENSTOCK_CLIENT_FETCH_PROCESS_CLOCK_H_
 #define PENSTOCK_CLIENT_FETCH_PROCESS_CLOCK_H_
 
@@ -8,28 +8,28 @@
 
 namespace penstock {
 
-// The time of the last event, minus the time for which this process was stopped. A process that is
-// woken much later than it asked for was stopped itself, and its servers were not: so no time-out
-// runs meanwhile. The clock never goes back. Not thread-safe.
+// The time of the last event, minus the time for which this process was stopped. If the process is
+// woken much later than it asked for, it was stopped itself and its servers were not, so no
+// time-out may run meanwhile. The clock never goes back. Not thread-safe.
 class ProcessClock {
  public:
   absl::Time now() const { return now_; }
-  // The last time that the process went on after it was stopped, on this clock.
+  // When the process last continued after it was stopped, on this clock.
   absl::Time resumed_at() const { return resumed_at_; }
 
   // An event comes at `now`, on the outer clock. `next_wake` returns when the owner wants to be
-  // woken as things stand, on this clock; it is called only if the last wake-up is overdue.
+  // woken, on this clock, in its present state. It is called only if the last wake-up is overdue.
   template <typename NextWake>
   void Set(absl::Time now, const NextWake& next_wake) {
     if (now > expected_by_ + kStoodStill) GoOn(now, ToOuter(next_wake()));
     now_ = now - stood_still_;
   }
-  // The owner has asked to be woken at `wake`, on this clock. The same on the outer clock.
+  // The owner has asked to be woken at `wake`, on this clock. Returns that time on the outer clock.
   absl::Time ExpectWake(absl::Time wake) { return expected_by_ = ToOuter(wake); }
   absl::Time ToOuter(absl::Time time) const { return time + stood_still_; }
 
  private:
-  // A wake-up that is this late means that the process was stopped.
+  // A wake-up that is late by this much means that the process was stopped.
   static constexpr absl::Duration kStoodStill = absl::Milliseconds(100);
 
   void GoOn(absl::Time now, absl::Time wanted) {
@@ -41,7 +41,7 @@ class ProcessClock {
 
   absl::Time now_ = absl::InfinitePast();
   absl::Time expected_by_ = absl::InfiniteFuture();  // On the outer clock.
-  absl::Duration stood_still_;                       // In all.
+  absl::Duration stood_still_;  // Total time for which the process was stopped.
   absl::Time resumed_at_ = absl::InfinitePast();
 };
 

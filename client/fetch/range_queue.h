@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-// Rows [first_row, first_row + rows) of a window go to `slot` from `slot_row` on. Every range is
+// Rows [first_row, first_row + rows) of a window go to `slot`, from `slot_row` on. Every range is
 // in exactly one place: wanted by its window, or claimed by a request.
 struct Range {
   uint32_t first_row = 0;
@@ -21,12 +21,12 @@ struct Range {
   uint32_t slot_row = 0;
   uint64_t step = 0;
   uint64_t needed_at = 0;
-  uint32_t breaks = 0;  // Streams that broke while it was claimed.
-  uint32_t at = 0;      // In the answer to the request that claimed it.
+  uint32_t breaks = 0;  // How many streams broke while it was claimed.
+  uint32_t at = 0;      // Index in the answer to the request that claimed it.
 };
 
-// First in, first out, but for rows that are wanted again. One after the other in memory: there
-// are as many as strips in all slots, and linked ones were a cache miss each.
+// First in, first out, except for rows that are wanted again. The ranges are contiguous in memory:
+// there are as many as strips in all slots, and in a linked list each one was a cache miss.
 // Allocates only while it grows. Not thread-safe.
 class RangeQueue {
  public:
@@ -34,14 +34,14 @@ class RangeQueue {
   size_t size() const { return ranges_.size() - head_; }
   // REQUIRES: !empty().
   const Range& front() const { return ranges_[head_]; }
-  // Counted from the front.
+  // Counts from the front.
   const Range& operator[](size_t i) const { return ranges_[head_ + i]; }
   std::span<const Range> span() const { return std::span(ranges_).subspan(head_); }
 
   void PushBack(const Range& range) {
     if (ranges_.size() == ranges_.capacity() && head_ >= size()) MoveToFront();
     ranges_.push_back(range);
-    // Many queues are filled in turn: the line is to be there when it is this one's again.
+    // Many queues are filled in turn. Prefetch the line for this queue's next turn.
     PrefetchToWrite(ranges_.data() + ranges_.size() + 1);
   }
   // REQUIRES: n <= size().
@@ -49,13 +49,13 @@ class RangeQueue {
     head_ += n;
     if (empty()) Clear();
   }
-  // Keeps them ordered by needed_at. O(size).
+  // Keeps the ranges ordered by needed_at. O(size).
   void InsertByNeed(const Range& range) {
     const auto at = std::partition_point(
         begin(), ranges_.end(), [&](const Range& r) { return r.needed_at < range.needed_at; });
     ranges_.insert(at, range);
   }
-  // Leaves the first `rows` rows in range i; the others follow it. O(size).
+  // Leaves the first `rows` rows in range i. The rest becomes a range behind it. O(size).
   // REQUIRES: i < size(), 0 < rows < the range's rows.
   void Split(size_t i, uint32_t rows) {
     Range rest = ranges_[head_ + i];

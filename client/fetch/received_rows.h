@@ -1,4 +1,4 @@
-// Which rows of an answer have arrived.
+// Remembers which rows of an answer have arrived.
 #ifndef PENSTOCK_CLIENT_FETCH_RECEIVED_ROWS_H_
 #define PENSTOCK_CLIENT_FETCH_RECEIVED_ROWS_H_
 
@@ -8,12 +8,13 @@
 
 namespace penstock {
 
-// A set of rows, kept as few intervals: parts mostly arrive in order, and are one then. Allocates
-// only while it grows. Not thread-safe.
+// A set of rows, kept as intervals. Parts mostly arrive in order, so there is mostly one interval.
+// Allocates only while it grows. Not thread-safe.
 class ReceivedRows {
  public:
-  // REQUIRES, of all: first + rows does not overflow, and rows > 0.
-  // REQUIRES: none of them is in it.
+  // Adds rows [first, first + rows). REQUIRES: none of them is in the set.
+  //
+  // All functions: REQUIRES: first + rows does not overflow, and rows > 0.
   void Add(uint32_t first, uint32_t rows) {
     const auto after = intervals_.begin() + (EndingAfter(first) - intervals_.cbegin());
     const bool joins_before = after != intervals_.begin() && (after - 1)->end == first;
@@ -29,17 +30,17 @@ class ReceivedRows {
       intervals_.insert(after, {first, first + rows});
     }
   }
-  // Whether all of them are in it.
+  // Whether all of these rows are in the set.
   bool Contains(uint32_t first, uint32_t rows) const {
     const auto it = EndingAfter(first);
     return it != intervals_.end() && it->begin <= first && first + rows <= it->end;
   }
-  // Whether any of them is in it.
+  // Whether any of these rows is in the set.
   bool Overlaps(uint32_t first, uint32_t rows) const {
     const auto it = EndingAfter(first);
     return it != intervals_.end() && it->begin < first + rows;
   }
-  // Calls missing(first, rows) for each run of them that is not in it, in order.
+  // Calls missing(first, rows) for each run of these rows that is not in the set, in order.
   template <typename Missing>
   void ForEachGap(uint32_t first, uint32_t rows, const Missing& missing) const {
     uint32_t at = first;
@@ -62,7 +63,7 @@ class ReceivedRows {
                                 [row](const Interval& interval) { return interval.end <= row; });
   }
 
-  std::vector<Interval> intervals_;  // In order; none touches the next.
+  std::vector<Interval> intervals_;  // In order. No interval touches the next.
 };
 
 }  // namespace penstock

@@ -7,7 +7,8 @@
 namespace penstock {
 namespace {
 
-// A server allows 4,096 of a stream; small rows would reach that before the credit.
+// A server allows 4,096 requests on a stream. Requests for small rows would reach that before the
+// credit.
 constexpr uint32_t kMaxRequests = 2048;
 
 }  // namespace

@@ -105,7 +105,7 @@ bool ServerTable::AcceptHello(ServerEntry& server, const ServerInfo& info) {
         ", not ", decoder_->version, "): run the same release on every server"));
     return false;
   }
-  // Another process than the one that was slow or died.
+  // It is another process than the one that was slow or died.
   if (server.known && server.info.instance != info.instance) {
     server.penalty = absl::ZeroDuration();
     server.slow = server.told_slow = false;

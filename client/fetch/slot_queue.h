@@ -11,10 +11,10 @@
 
 namespace penstock {
 
-// A slot goes round: free, taken by the next step, filled row by row, delivered, released. The
-// queue is told of each copied row and each released slot. It answers which step can be taken and
-// which one is needed soon, and delivers steps in their order. It knows nothing of windows and
-// servers. Allocates only when it is made. Not thread-safe.
+// A slot goes through these states: free, taken by the next step, filled row by row, delivered,
+// released. The queue is told of each copied row and each released slot. It answers which step can
+// be taken and which one is needed soon, and delivers steps in order. It knows nothing of windows
+// and servers. Allocates only when it is made. Not thread-safe.
 class SlotQueue {
  public:
   SlotQueue(uint32_t num_slots, uint64_t num_steps)
@@ -27,10 +27,11 @@ class SlotQueue {
   // The next step to be taken, counted from 0.
   uint64_t next_step() const { return next_step_; }
   bool AllTaken() const { return next_step_ == num_steps_; }
-  // Some step is taken and not delivered.
+  // Whether some step is taken and not delivered.
   bool HasUndelivered() const { return next_delivery_ < next_step_; }
   bool AllDelivered() const { return next_delivery_ == num_steps_; }
-  // Takes a slot for step next_step(). Valid until the slot is taken again. REQUIRES: CanTake().
+  // Takes a slot for step next_step(). The result is valid until the slot is taken again. REQUIRES:
+  // CanTake().
   const ReadyStep& Take(const Step& step) {
     const uint32_t slot = free_.back();
     free_.pop_back();
@@ -40,7 +41,7 @@ class SlotQueue {
     return ready_[slot];
   }
   void NoteCopied(const RowCopy& copy) { missing_[copy.slot] -= copy.rows; }
-  // Delivers every step whose turn it is and whose rows are all there.
+  // Delivers every step whose turn it is and whose rows have all arrived.
   void DeliverReady(FetchActions& actions) {
     while (HasUndelivered()) {
       const uint32_t slot = slot_of_step_[next_delivery_ % ready_.size()];
@@ -49,7 +50,7 @@ class SlotQueue {
       actions.Deliver(ready_[slot]);
     }
   }
-  // The consumer is done with a delivered slot.
+  // The consumer has released a delivered slot.
   void Release(uint32_t slot) {
     free_.push_back(slot);
     ++num_released_;
@@ -58,19 +59,20 @@ class SlotQueue {
   void NoteWaiting(uint64_t step) {
     if (step >= waited_for_ && step >= next_delivery_) waited_for_ = step + 1;
   }
-  // Steps before it are waited for.
+  // The consumer waits for the steps before this one.
   uint64_t waited_for() const { return waited_for_; }
-  // Steps before it are needed soon: their rows are worth a small request.
+  // The steps before this one are needed soon: their rows are worth a small request.
   uint64_t Soon() const {
     return std::max(num_released_ + std::max<uint64_t>(ready_.size() / 2, 1), waited_for_);
   }
 
  private:
   const uint64_t num_steps_;
-  std::vector<uint64_t> missing_;       // Rows, by slot.
-  std::vector<ReadyStep> ready_;        // By slot.
-  std::vector<uint32_t> slot_of_step_;  // By step % slots; of steps taken and not delivered.
-  std::vector<uint32_t> free_;          // The one to be taken next is last.
+  std::vector<uint64_t> missing_;  // Rows that are missing, by slot.
+  std::vector<ReadyStep> ready_;   // By slot.
+  // By step % slots, for steps that are taken and not delivered.
+  std::vector<uint32_t> slot_of_step_;
+  std::vector<uint32_t> free_;  // The last one is taken next.
   uint64_t next_step_ = 0;
   uint64_t next_delivery_ = 0;
   uint64_t num_released_ = 0;

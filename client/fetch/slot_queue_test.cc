@@ -67,7 +67,7 @@ TEST_F(SlotQueueTest, StepsThatTheConsumerWaitsForAreNeededSoon) {
   slots_.NoteWaiting(1);
   EXPECT_EQ(slots_.waited_for(), 2u);
   EXPECT_EQ(slots_.Soon(), 2u);
-  slots_.NoteWaiting(0);  // An older word.
+  slots_.NoteWaiting(0);  // An outdated message.
   EXPECT_EQ(slots_.waited_for(), 2u);
 }
 

@@ -8,20 +8,21 @@
 namespace penstock {
 namespace {
 
-// Streams that broke while rows were claimed, or while the window was being loaded.
+// How many streams must break while rows are claimed, or while the window is being loaded.
 constexpr uint32_t kSuspectAfter = 3;
 
-// Streams also break for other reasons: the longest time that one is remembered, and the most
-// deaths of servers that were asked for a window alone that it takes to blame the window.
+// Streams also break for other reasons. kLately: how long a break is remembered. kMaxProofs: the
+// most deaths, of servers that were asked for a window alone, that are needed to blame the window.
 constexpr absl::Duration kLately = absl::Minutes(1);
 constexpr size_t kMaxProofs = 10;
 
-// Breaks, one after the other, of servers that lived and were asked for nothing else.
+// How many consecutive breaks of servers that lived, and were asked for nothing else, are
+// tolerated.
 constexpr uint32_t kMaxWithdrawn = 10;
-// Most servers that restart are back before.
+// Most servers that restart are back within this time.
 constexpr absl::Duration kAwayForGood = absl::Seconds(5);
 
-// Between two lines about suspects.
+// Minimum time between two reports about suspects.
 constexpr absl::Duration kTellSuspectsAfter = absl::Seconds(10);
 
 }  // namespace
@@ -47,9 +48,9 @@ void Suspects::CountBreak() {
   breaks_.push_back(clock_.now());
 }
 
-// Called when a server that was asked for this window alone has died. Once may be chance, as where
-// servers are restarted one after the other; twice is proof where streams break of nothing else,
-// and each that did so lately takes one more.
+// Called when a server has died that was asked for this window alone. Once may be chance, for
+// example when servers are restarted one after the other. Twice is proof if no stream breaks for
+// other reasons. Each stream that did so lately makes one more death necessary.
 bool Suspects::ProvesDeadly(WindowEntry& window) const {
   const auto lately = std::lower_bound(breaks_.begin(), breaks_.end(), clock_.now() - kLately);
   const auto breaks = static_cast<size_t>(breaks_.end() - lately);
@@ -71,7 +72,8 @@ void Suspects::NoteSuspect(const WindowEntry& window) {
                    "goes on"));
 }
 
-// Whether its server is to blame, or the window, that it was asked for alone.
+// Whether the server is to blame. Otherwise it may be the window, if the server was asked for it
+// alone.
 bool Suspects::OnLost(const ServerEntry& server, const absl::Status& status, bool silent) {
   const bool alone = server_ == &server && window_->opened_on == servers_.stream(server.index) &&
                      window_->requests == server.outstanding_requests;
@@ -81,7 +83,8 @@ bool Suspects::OnLost(const ServerEntry& server, const absl::Status& status, boo
 }
 
 // The server was asked for nothing but the suspect. It has died if it comes back as another
-// process, or stays away: where a network breaks all streams at one moment, none has.
+// process, or stays away. If a network failure breaks all streams at the same moment, no server has
+// died.
 void Suspects::Accuse(const ServerEntry& server, const absl::Status& status) {
   accusation_ = {server.index, window_, clock_.now(), DeathOf(server, status)};
 }
@@ -107,7 +110,7 @@ absl::Status Suspects::Withdraw() {
   return absl::OkStatus();
 }
 
-// The death of a server that was asked for nothing but the suspect.
+// The error for the death of a server that was asked for nothing but the suspect.
 absl::Status Suspects::DeathOf(const ServerEntry& server, const absl::Status& status) const {
   const WindowEntry& window = *window_;
   uint32_t first_row = 0;

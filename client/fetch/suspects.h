@@ -1,4 +1,4 @@
-// Finds deadly windows: those of which servers may die.
+// Finds deadly windows: those that may kill servers.
 #ifndef PENSTOCK_CLIENT_FETCH_SUSPECTS_H_
 #define PENSTOCK_CLIENT_FETCH_SUSPECTS_H_
 
@@ -16,56 +16,59 @@
 
 namespace penstock {
 
-// A window that may kill servers is asked for alone, so that it cannot kill the fleet, and so that
-// the next death proves it. This part queues suspects, takes one of them into quarantine after the
-// other, and judges the deaths of servers that were asked for nothing else. It is told of broken
-// streams and of servers that come back. It answers with the error that ends the job, or OK. It
-// opens nothing, asks for nothing, and changes of a window only breaks_alone and withdrawn. Not
-// thread-safe.
+// A window that may kill servers is requested alone. So it cannot kill the fleet, and the next
+// death proves that it is deadly.
+//
+// This part queues suspects, puts one after the other into quarantine, and judges the deaths of
+// servers that were asked for nothing else. It is told of broken streams and of servers that come
+// back. It answers with the error that ends the job, or OK. It opens nothing and requests nothing,
+// and of a window it changes only breaks_alone and withdrawn. Not thread-safe.
 class Suspects {
  public:
   // `clock`, `servers` and `actions` must outlive it.
   Suspects(const ProcessClock& clock, const ServerTable& servers, FetchActions& actions)
       : clock_(clock), servers_(servers), actions_(actions) {}
 
-  // Streams broke so often while it was loaded or its rows were claimed that it is asked for alone.
+  // Whether so many streams broke while the window was loaded, or its rows were claimed, that it is
+  // requested alone.
   static bool IsStillSuspect(const WindowEntry& window);
 
-  // The window waits for its turn. It leaves like any heap's entry.
+  // Lets the window wait for its turn. It can leave like an entry of any heap.
   void Add(WindowEntry& window) { queue_.Push(window.NeededAt(), window); }
-  // The window in quarantine, after the next one has come in if there was none. Null: none waits.
+  // Returns the window in quarantine. If there is none, puts the next one in first. Null: none
+  // waits.
   WindowEntry* Next();
   // Null: no window is in quarantine.
   WindowEntry* window() const { return window_; }
-  // The server that is kept free for it. Null: none yet.
+  // The server that is kept free for the window. Null: none yet.
   ServerEntry* server() const { return server_; }
   void set_server(ServerEntry* server) { server_ = server; }
-  // The window has proved harmless, or its server is gone without it.
+  // The window has proved harmless, or its server is gone without being killed by it.
   void End() {
     window_ = nullptr;
     server_ = nullptr;
   }
-  // The server was asked to load the suspect and has not done so yet.
+  // Whether the server was asked to load the suspect and has not done so yet.
   bool LoadsSuspect(const ServerEntry& server) const;
 
   // A stream that was up broke.
   void CountBreak();
-  // A stream broke, or `silent`: was given up. True: the window in quarantine is to avoid the
-  // server, which may be bad for any other reason.
+  // A stream broke or, if `silent`, was given up. Returns true if the window in quarantine is to
+  // avoid the server, which may have failed for any other reason.
   bool OnLost(const ServerEntry& server, const absl::Status& status, bool silent);
 
-  // A death is to be explained: nothing else is taken into quarantine until then.
+  // Whether a death still has to be explained. Until then no other window is put into quarantine.
   bool IsAccusing() const { return accusation_.has_value(); }
   bool IsAccusing(const ServerEntry& server) const;
-  // The error that the job ends with if the accusation holds. REQUIRES: IsAccusing().
+  // The error that ends the job if the accusation holds. REQUIRES: IsAccusing().
   const absl::Status& death() const { return accusation_->death; }
-  // The accused's server is still away. While all are, it may be the network.
+  // The accused window's server is still away. While all servers are, it may be the network.
   absl::Status HearNothing();
-  // Its server came back as another process: it died.
+  // Its server came back as another process, so it died.
   absl::Status Confirm();
-  // Its server lives. Streams may break of the window though: it is not asked for without end.
+  // Its server lives. But streams may break because of the window, so it is not tried for ever.
   absl::Status Withdraw();
-  // Nobody will know.
+  // The cause will never be known.
   void Drop() { accusation_.reset(); }
   // The window is no longer needed.
   void Forget(const WindowEntry& window) {
@@ -90,7 +93,7 @@ class Suspects {
   const ServerTable& servers_;
   FetchActions& actions_;
   IndexedHeap<WindowEntry> queue_;  // By need.
-  std::deque<absl::Time> breaks_;   // Of streams that were up, lately.
+  std::deque<absl::Time> breaks_;   // When streams that were up broke, lately.
   absl::Time tell_at_ = absl::InfinitePast();
   std::optional<Accusation> accusation_;
   WindowEntry* window_ = nullptr;

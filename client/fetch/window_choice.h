@@ -9,17 +9,17 @@
 
 namespace penstock {
 
-// Whether the server has windows of which rows are to come before those that it refused.
+// Whether the server has windows whose rows must come before those that it refused.
 bool ReadsBefore(NumberedTable<WindowEntry>& windows, const ServerEntry& server, StreamId stream,
                  const RequestEntry& refused);
 
-// Among the windows that the server was asked for, the one that is needed last, if its lane is at
-// another one. Null: none.
+// Returns, among the windows that the server was asked for, the one that is needed last, if its
+// lane currently reads another window. Null: none.
 WindowEntry* LastReadAhead(NumberedTable<WindowEntry>& windows, const ServerEntry& server,
                            StreamId stream, const WindowEntry& window);
 
-// One that a slow server can be probed with: of its own lanes, if there is one, so that the load
-// may serve it later. Null: none.
+// Returns a window with which to probe a slow server: one of its own lanes if possible, so that the
+// load may be of use later. Null: none.
 const WindowEntry* WindowToProbe(NumberedTable<WindowEntry>& windows, const LaneMap& placement,
                                  const ServerEntry& server);
 

@@ -22,7 +22,7 @@
 
 namespace penstock {
 
-// "window 3 of lane 5 in epoch 0".
+// Returns "window 3 of lane 5 in epoch 0".
 inline std::string WindowName(const WindowId& id) {
   return absl::StrCat("window ", id.index, " of lane ", id.lane, " in epoch ", id.epoch);
 }
@@ -47,8 +47,8 @@ struct WindowEntry {
   std::optional<StreamId> opened_on;
   absl::Time opened_at = absl::InfinitePast();
   absl::Time ready_at = absl::InfiniteFuture();  // When its server had loaded it.
-  bool asked = false;                            // That server was asked for rows of it.
-  bool counted = false;                          // It was opened before.
+  bool asked = false;                            // Whether that server was asked for rows of it.
+  bool counted = false;                          // Whether it was opened before.
 
   RangeQueue wanted;
   uint32_t wanted_rows = 0;
@@ -64,11 +64,11 @@ struct WindowEntry {
   uint32_t spares = 0;              // Spares tried so far, with the present one; 0: none.
   uint32_t untold_spares = 0;       // The last of these, which have not been reported yet.
   uint32_t damage_reports = 0;      // Damage reports since servers last agreed on one.
-  uint32_t load_breaks = 0;         // Streams in a row that broke while they loaded it.
+  uint32_t load_breaks = 0;         // Consecutive streams that broke while they loaded it.
   uint32_t breaks = 0;              // Streams that broke while it was loaded or fetched there.
-  uint32_t breaks_alone = 0;        // Servers that died and were asked for nothing else.
-  uint32_t withdrawn = 0;           // Breaks when a server was asked for nothing else, and lived.
-  bool suspect = false;             // Servers may die of it, so it is asked for alone.
+  uint32_t breaks_alone = 0;        // Servers that died while they were asked for nothing else.
+  uint32_t withdrawn = 0;  // Breaks of servers that were asked for nothing else, and lived.
+  bool suspect = false;    // Servers may die of it, so it is asked for alone.
 
   std::optional<uint32_t> spare() const {
     return spares == 0 ? std::nullopt : order->SpareChunk(id, spares - 1);
@@ -87,7 +87,7 @@ struct WindowEntry {
     load_breaks = 0;
   }
   bool ready() const { return ready_at != absl::InfiniteFuture(); }
-  // About how many bytes so many of its rows have.
+  // About how many bytes this many of its rows have.
   uint64_t BytesOf(uint32_t of_rows) const { return bytes * of_rows / std::max(rows, 1U); }
   bool done() const { return walked_past && wanted.empty() && requests == 0; }
   void Reset() {
@@ -136,10 +136,10 @@ struct RequestEntry {
       at += range.rows;
     }
   }
-  // About how many bytes the records that were asked for have.
+  // About how many bytes the requested records have.
   uint64_t record_bytes() const { return window->BytesOf(rows); }
-  // The ranges from the one that has row `at` of the answer. A probe has none, for it fills
-  // nothing.
+  // The ranges from the one that contains row `at` of the answer. A probe has none, because it
+  // fills nothing.
   std::span<const Range> RangesFrom(uint32_t at) const {
     if (ranges.empty()) return {};
     const auto after = std::partition_point(ranges.begin(), ranges.end(),

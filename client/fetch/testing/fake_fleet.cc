@@ -300,7 +300,7 @@ bool FakeFleet::RefuseForDamage(StreamId stream, const FetchRequest& fetch,
   return true;
 }
 
-// The error does not say yet which request or window it is about.
+// The error does not yet name its request or window.
 std::optional<StreamError> FakeFleet::FindDamage(FakeServer& server,
                                                  const FakeServer::Window& window) {
   if (!server.lost.empty()) return FindLostChunk(server, window);
@@ -369,7 +369,7 @@ void FakeFleet::Answer(StreamId stream, const FetchRequest& fetch,
     const size_t end = std::min(rows.size(), first + options_.part_rows);
     std::vector<Location> part(rows.begin() + first, rows.begin() + end);
     const int times = rng_.Uniform() < server.duplicate ? 2 : 1;
-    // The second copy comes while its request waits for more, or when that has long ended.
+    // The second copy comes while its request waits for more, or long after the request has ended.
     const absl::Duration later = rng_.Below(2) * absl::Seconds(1);
     for (int i = 0; i < times; ++i) {
       At(loading + Jitter(options_.latency) * server.slowness + i * later, [=, this] {
@@ -432,7 +432,7 @@ void FakeFleet::CheckDraining(const FakeServer& server) {
   if (server.draining) Violate("asked more of a server that drains");
 }
 
-// A duplicate counts as an answer, so that the check errs on the lenient side.
+// A duplicate counts as an answer, so the check errs on the lenient side.
 void FakeFleet::CheckCredit(FakeServer& server, const FetchRequest& fetch) {
   const uint64_t rows = uint64_t{fetch.rows} * fetch.count;
   if (server.outstanding_rows > 0 && (server.outstanding_rows + rows) * row_bytes_ >

@@ -22,103 +22,107 @@ namespace penstock {
 
 struct FleetOptions {
   uint32_t servers = 2;
-  std::optional<uint32_t> listed = {};  // So many of them are in the first set; absent: all.
+  std::optional<uint32_t> listed = {};  // How many of them are in the first set; absent: all.
   uint64_t seed = 1;
-  absl::Duration latency = absl::Milliseconds(2);  // Of an answer, on average.
-  absl::Duration load = absl::Milliseconds(5);     // Of a window, on average.
-  uint32_t part_rows = 64;                         // Answers are cut into parts of this.
-  absl::Duration consume = absl::Milliseconds(1);  // Per step.
+  absl::Duration latency = absl::Milliseconds(2);  // Mean time of an answer.
+  absl::Duration load = absl::Milliseconds(5);     // Mean time of loading a window.
+  uint32_t part_rows = 64;                         // Answers are cut into parts of this many rows.
+  absl::Duration consume = absl::Milliseconds(1);  // Time that the consumer takes for a step.
   uint64_t credit_bytes = 1 << 20;
-  absl::Duration copying = absl::ZeroDuration();  // Of a part, beside all else that happens.
-  // Windows of which rows were asked for; of more it refuses rows. 0: no limit.
+  // Time for copying a part, beside everything else that happens.
+  absl::Duration copying = absl::ZeroDuration();
+  // How many windows a server can serve rows of. It refuses rows of further windows. 0: no limit.
   uint32_t windows_in_use = 0;
-  // Servers say their credit so often, as where windows wait for memory. Infinite: once.
+  // How often servers send their credit, as they do while windows wait for memory. Infinite: once.
   absl::Duration credit_every = absl::InfiniteDuration();
-  uint32_t hold = 0;  // Steps that the consumer keeps while it asks for the next.
+  uint32_t hold = 0;  // How many steps the consumer keeps while it asks for the next.
 };
 
 // Runs a FetchController against servers that answer late and out of order, that die and come back,
-// that are forged, and checks every delivered row against the plan. Deterministic. Not thread-safe.
+// or that are forged. Checks every delivered row against the plan. Deterministic. Not thread-safe.
 class FakeFleet final : public FetchActions {
  public:
   FakeFleet(const Plan& plan, const Steps& steps, FetchOptions controller, FleetOptions options);
 
-  // Runs until the end or until nothing more can happen; true if every step was delivered.
+  // Runs until the end, or until nothing more can happen. Returns true if every step was delivered.
   bool Run();
 
-  // What happens to whom, at a virtual time from the start.
+  // The functions below say what happens to a server, mostly at a virtual time from the start.
   void KillAt(absl::Duration when, uint32_t server);
   void RestartAt(absl::Duration when, uint32_t server);
-  // It takes no new stream and is gone after `grace`, unless it is stalled; zero: nobody knows
-  // when. From then on nothing may be asked of it.
+  // The server takes no new stream and is gone after `grace`, unless it is stalled. Zero: nobody
+  // knows when. From then on nothing may be requested from it.
   void DrainAt(absl::Duration when, uint32_t server, absl::Duration grace = absl::ZeroDuration());
-  // From then on it accepts everything and answers nothing.
+  // From then on the server accepts everything and answers nothing.
   void StallAt(absl::Duration when, uint32_t server);
-  // From then on its answers and loads take so many times as long.
+  // From then on its answers and loads take this many times as long.
   void SlowDownAt(absl::Duration when, uint32_t server, double factor);
-  // It dies of these rows of any window, once asked for them.
+  // The server dies when it is asked for this row of the window.
   void DieOfRow(uint32_t server, WindowId window, uint32_t row);
-  // After so many deaths of rows, over all servers, nobody dies of them any more.
+  // After this many such deaths, over all servers, no server dies of a row any more.
   void DieOnlyTimes(int times) { deaths_left_ = times; }
-  // It is that process, at one address of several; 0, as without this: it does not say.
+  // The server is this process, which may have several addresses. 0, the default: it does not say.
   void SetInstance(uint32_t server, uint64_t instance) { servers_[server].instance = instance; }
-  // It finds this record of the window damaged, until it is told to replace it.
+  // The server finds this record of the window damaged until it is told to replace it.
   void DamageWindow(uint32_t server, WindowId window, Damage damage);
-  // Once it is to replace that record, it has no good one of the window, nor has any of `chunks`:
-  // in each of these it finds one damaged first.
+  // Once the server is told to replace that record, it has no good record of the window, nor of any
+  // of `chunks`. In each of these chunks it first finds one damaged record.
   void EmptyWindow(uint32_t server, WindowId window, std::set<uint32_t> chunks);
-  // It is of a release that has no spares.
+  // The server's release has no spares.
   void KnowNoSpares(uint32_t server) { servers_[server].knows_spares = false; }
-  // It answers the next fetch with this.
+  // The server answers the next fetch with this.
   void FailNextFetch(uint32_t server, absl::Status status);
-  // All records of these chunks of "s", of one chunk number an offset, are damaged on it.
+  // All records of these chunks of "s" are damaged on the server. The chunk with number n is at
+  // offset n.
   void LoseChunks(uint32_t server, std::set<uint32_t> chunks) {
     servers_[server].lost = std::move(chunks);
   }
-  // It cannot open the next `times` windows.
+  // The server cannot open the next `times` windows.
   void FailWindows(uint32_t server, int times, absl::Status status) {
     StreamError error;
     error.status = std::move(status);
     FailWindows(server, times, std::move(error));
   }
   void FailWindows(uint32_t server, int times, StreamError error);
-  // It is forged: of each answer it sends the first part, again and again.
+  // The server is forged: it sends the first part of each answer again and again.
   void RepeatParts(uint32_t server) { servers_[server].repeats = true; }
-  // It is forged: it sends this share of its parts twice, some when their request has long ended.
+  // The server is forged: it sends this share of its parts twice, some long after their request has
+  // ended.
   void DuplicateParts(uint32_t server, double share) { servers_[server].duplicate = share; }
-  // It never answers the next fetch.
+  // The server never answers the next fetch.
   void ForgetNextFetch(uint32_t server) { servers_[server].forget_next = true; }
-  // It answers no fetch at all, but says Hello and loads windows.
+  // The server answers no fetch at all, but sends Hello and loads windows.
   void ForgetFetches(uint32_t server) { servers_[server].forget_all = true; }
-  // It dies of every window, right after Hello.
+  // The server dies of every window, right after Hello.
   void DieOfWindows(uint32_t server) { servers_[server].dies_of_windows = true; }
-  // The client's process is stopped then, for so long: what happens meanwhile it hears afterwards.
+  // The client's process is stopped then, for this long. It hears afterwards what happened
+  // meanwhile.
   void StopClientAt(absl::Duration when, absl::Duration lasts);
-  // The first `count` servers are the set from then on.
+  // From then on the set consists of the first `count` servers.
   void ServersAt(absl::Duration when, uint32_t count);
-  // Its stream ends with this.
+  // The server's stream ends with this status.
   void BreakAt(absl::Duration when, uint32_t server, absl::Status status);
 
   const absl::Status& failure() const { return failure_; }
-  // The chunks that stood for each empty window, over all servers and answers.
+  // The chunks that replaced each empty window, over all servers and answers.
   const std::map<WindowId, std::set<uint32_t>>& spares_used() const { return spares_used_; }
   uint64_t delivered() const { return delivered_; }
   absl::Duration elapsed() const { return now_ - absl::UnixEpoch(); }
   uint64_t rows_fetched(uint32_t server) const { return servers_[server].rows; }
   uint64_t windows_opened() const { return windows_opened_; }
   uint64_t cancels() const { return cancels_; }
-  // The longest that the consumer waited for a step after the first.
+  // The longest time that the consumer waited for a step, after the first step.
   absl::Duration longest_wait() const { return longest_wait_; }
   const std::vector<std::string>& reports() const { return reports_; }
   uint64_t fetches() const { return fetches_; }
   uint64_t connects(uint32_t server) const { return servers_[server].connects; }
-  // The most that any server had open at once.
+  // The most windows that any server had open at once.
   size_t most_windows() const { return most_windows_; }
-  // Windows that some server still has open, but those whose stream is about to be closed.
+  // Windows that some server still has open, except those whose stream is about to be closed.
   size_t open_windows() const;
   // Streams that the controller has not closed.
   size_t open_streams() const;
-  // Set when a rule of the protocol was broken: what and where.
+  // Says which rule of the protocol was broken, and where. Empty: none.
   const std::string& violation() const { return violation_; }
   FetchController& controller() { return controller_; }
 
@@ -137,13 +141,13 @@ class FakeFleet final : public FetchActions {
   struct FakeServer {
     bool alive = true;
     bool stalled = false;
-    bool draining = false;    // It has said so: its stream is closed when it has answered.
-    uint32_t generation = 0;  // Of the stream it serves; 0: none.
+    bool draining = false;    // It has sent Draining. Its stream is closed when it has answered.
+    uint32_t generation = 0;  // Generation of the stream that it serves; 0: none.
     uint64_t instance = 0;
     struct Window {
       WindowId id;
       absl::Time ready_at;
-      std::vector<Damage> damaged;  // That it was told of.
+      std::vector<Damage> damaged;  // Records that it was told are damaged.
       std::optional<uint32_t> spare;
       bool in_use = false;
     };
@@ -164,14 +168,14 @@ class FakeFleet final : public FetchActions {
     bool repeats = false;
     double duplicate = 0;
     uint64_t connects = 0;
-    std::set<uint64_t> failed;  // Of `windows`.
+    std::set<uint64_t> failed;  // Those of `windows` that failed.
     struct Asked {
       uint64_t window = 0;
       uint64_t rows = 0;
-      uint64_t left = 0;  // Not sent yet.
+      uint64_t left = 0;  // Rows not sent yet.
     };
     std::map<uint64_t, Asked> asked;  // By request.
-    uint64_t outstanding_rows = 0;    // Of all in `asked`.
+    uint64_t outstanding_rows = 0;    // Rows of all requests in `asked`.
 
     void Answered(uint64_t request);
     void Forget();  // Its stream has ended.

@@ -16,13 +16,14 @@ inline ChunkTable Chunks(uint32_t chunks, uint32_t rows) {
   return {std::vector<uint32_t>(chunks, rows), std::vector<uint32_t>(chunks, rows * 200), 1};
 }
 
-// Advances whenever it is asked to, as a client does that is never stopped, and then.
+// Advances to `then`, and on the way whenever the controller asks for it, like a client that is
+// never stopped.
 inline void AdvanceTo(FetchController& controller, absl::Time then) {
   for (absl::Time next; (next = controller.NextAdvance()) < then;) controller.Advance(next);
   controller.Advance(then);
 }
 
-// A plan, its steps and a fleet; run once.
+// A plan, its steps and a fleet, which runs once.
 class FetchControllerTest : public ::testing::Test {
  protected:
   void MakePlan(ChunkTable table, PlanOptions options = {}) {

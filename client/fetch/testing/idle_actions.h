@@ -1,4 +1,4 @@
-// Commands that go nowhere, for tests of the controller's parts.
+// Commands without effect, for tests of the controller's parts.
 #ifndef PENSTOCK_CLIENT_FETCH_TESTING_IDLE_ACTIONS_H_
 #define PENSTOCK_CLIENT_FETCH_TESTING_IDLE_ACTIONS_H_
 
@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// Notes what was opened, closed, delivered and reported. Not thread-safe.
+// Records what was opened, closed, delivered and reported. Not thread-safe.
 class IdleActions final : public FetchActions {
  public:
   void OpenStream(StreamId stream, const std::string&) override { opened.push_back(stream); }
