@@ -64,8 +64,8 @@ class Connections {
   // The user is told once that a server stays away, and once that it is back.
   void NoteAway(ServerEntry& server);
   void NoteBack(ServerEntry& server);
-  // The server reports that requests wait for its memory. It counts as well, unless it goes on
-  // reporting this and sends nothing.
+  // The server reports that requests wait for its memory. It still counts as usable, unless it goes
+  // on reporting this and sends nothing.
   void NoteStarved(ServerEntry& server);
 
   // The set of servers was reported. `all_known`: no name or file is still to be read.

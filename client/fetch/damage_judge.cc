@@ -11,7 +11,7 @@ namespace {
 
 using Verdict = DamageRuling::Verdict;
 
-// Largest number of damage reports about a window without two that agree.
+// After this many damage reports about a window, of which no two agree, the job fails.
 constexpr uint32_t kMaxDamageReports = 20;
 // How long to wait for another server, which could tell whether the only one is right.
 constexpr absl::Duration kSecondOpinionWait = absl::Seconds(5);

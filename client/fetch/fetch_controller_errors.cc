@@ -109,8 +109,8 @@ void FetchController::ReportFailure(const ServerEntry& server, const absl::Statu
       absl::StrCat(server.shown_address(), ": ", status.message(), ": still asked again"));
 }
 
-// Whether to give up: all servers were asked, and the failure has lasted too long. A limit of every
-// server that stands after a second or so will not pass.
+// Whether to give up: all servers were asked, and the failure has lasted too long. A limit that
+// servers still report after a second or so will not pass.
 bool FetchController::FailedForGood(const ServerEntry& server, const WindowEntry& window,
                                     absl::StatusCode code) const {
   if (window.turns == 0) return false;

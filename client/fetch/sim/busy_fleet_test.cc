@@ -1,5 +1,4 @@
-// A fleet of which more is asked than it can give at once: every server keeps everybody waiting,
-// and none of them is late.
+// An overloaded fleet: every server keeps every client waiting, and no server is late.
 #include <map>
 #include <string>
 #include <vector>
@@ -35,7 +34,7 @@ RankOptions MakeRank(uint32_t rank) {
   return options;
 }
 
-// Small batches: at first a rank has asked some servers and not the others.
+// Small batches: at first a rank has requests at some servers and not at others.
 TEST(BusyFleetTest, ReadsNearlyEveryWindowOnce) {
   const Plan plan = *Plan::Create({std::vector<uint32_t>(20'000, kChunkRows),
                                    std::vector<uint32_t>(20'000, kChunkRows * kScaleRowBytes), 1},

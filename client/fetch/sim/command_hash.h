@@ -1,4 +1,4 @@
-// A number that stands for everything a controller wanted done.
+// A hash of every command that a controller gave.
 #ifndef PENSTOCK_CLIENT_FETCH_SIM_COMMAND_HASH_H_
 #define PENSTOCK_CLIENT_FETCH_SIM_COMMAND_HASH_H_
 
@@ -13,8 +13,8 @@
 
 namespace penstock::sim {
 
-// A hash over commands in their order, each with its time and all its arguments. The same commands
-// give the same value on every machine and in every release: it depends on values only, not on
+// A hash over commands in order, each with its time and all its arguments. The same commands give
+// the same value on every machine and in every release. It depends on values only, not on
 // std::hash, the byte order or addresses. Copyable. Not thread-safe.
 class CommandHash {
  public:
@@ -33,7 +33,7 @@ class CommandHash {
   void Add(Number number) {
     value_ = DeriveKey(value_, number);
   }
-  // The length first: "ab" and "c" differ from "a" and "bc".
+  // Adds the length first, so that "ab" and "c" differ from "a" and "bc".
   void Add(absl::string_view text) {
     Add(uint64_t{text.size()});
     uint64_t fnv = 0xcbf29ce484222325ull;  // FNV-1a.

@@ -1,4 +1,4 @@
-// Virtual time: events in the order in which they happen.
+// Virtual time: runs events in the order in which they happen.
 #ifndef PENSTOCK_CLIENT_FETCH_SIM_EVENT_QUEUE_H_
 #define PENSTOCK_CLIENT_FETCH_SIM_EVENT_QUEUE_H_
 
@@ -12,8 +12,8 @@
 
 namespace penstock::sim {
 
-// Runs actions at their times, those of one moment in the order in which they were added; so a run
-// is a function of its inputs. Starts at the Unix epoch. Not thread-safe.
+// Runs actions at their times. Actions of the same time run in the order in which they were added,
+// so a run is a function of its inputs. Starts at the Unix epoch. Not thread-safe.
 class EventQueue {
  public:
   using Action = std::function<void()>;
@@ -21,14 +21,14 @@ class EventQueue {
   absl::Time now() const { return now_; }
   uint64_t executed() const { return executed_; }
 
-  // A time that has passed means now.
+  // Runs `action` at `when`, or now if that time has passed.
   void At(absl::Time when, Action action) {
     heap_.push_back({std::max(when, now_), sequence_++, std::move(action)});
     std::push_heap(heap_.begin(), heap_.end(), Later);
   }
   void After(absl::Duration delay, Action action) { At(now_ + delay, std::move(action)); }
 
-  // Runs the next one; false: there is none.
+  // Runs the next action. Returns false if there is none.
   bool Step() {
     if (heap_.empty()) return false;
     std::pop_heap(heap_.begin(), heap_.end(), Later);

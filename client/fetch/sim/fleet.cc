@@ -9,7 +9,7 @@
 namespace penstock::sim {
 namespace {
 
-// Beside the rows: what frames and headers take.
+// Bytes for frames and headers, beside the rows.
 constexpr uint64_t kMessageBytes = 64;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A fleet of simulated servers, the ranks that read from them, and the network between, in virtual
-// time.
+// A fleet of simulated servers, the ranks that read from them, and the network between them, in
+// virtual time.
 #ifndef PENSTOCK_CLIENT_FETCH_SIM_FLEET_H_
 #define PENSTOCK_CLIENT_FETCH_SIM_FLEET_H_
 
@@ -24,25 +24,25 @@ struct FleetModel {
   std::vector<ServerModel> servers;
   LinkOptions link;
   uint64_t seed = 1;
-  // A consumer that waits so long while one server has been healthy for as long is a violation.
+  // It is a violation if a consumer waits this long although one server was healthy for as long.
   absl::Duration patience = absl::InfiniteDuration();
   std::function<void(const std::string&)> log;  // Empty: nothing is logged.
 };
 
-// Everything that happens is a function of what it is given: the same seed, the same run. The first
-// broken rule ends it. Not thread-safe.
+// Everything that happens is a function of the inputs: the same seed gives the same run. The first
+// broken rule ends the run. Not thread-safe.
 class Fleet final : public RankSurroundings {
  public:
   explicit Fleet(const FleetModel& model);
 
   static std::string Address(uint32_t server);
 
-  // The ranks' references must outlive the fleet.
+  // The objects that `options`, `plan` and `steps` refer to must outlive the fleet.
   SimRank& AddRank(const Plan& plan, const Steps& steps, const RankOptions& options);
-  // Starts the ranks and runs until every one has ended, or `until`, or a violation.
+  // Starts the ranks. Runs until every rank has ended, until `until`, or until a violation.
   void Run(absl::Time until = absl::InfiniteFuture(), uint64_t max_events = ~uint64_t{0});
 
-  // Changes how a server can be reached or what it does, and notes that it was touched.
+  // Changes how a server can be reached or what it does, and notes the time of the change.
   void Change(uint32_t server, const std::string& what, const std::function<void()>& change);
 
   EventQueue& queue() { return queue_; }
@@ -71,7 +71,7 @@ class Fleet final : public RankSurroundings {
   EventQueue queue_;
   Network network_;
   std::vector<std::unique_ptr<SimServer>> servers_;
-  std::vector<absl::Time> touched_;  // Per server.
+  std::vector<absl::Time> touched_;  // When each server was last changed.
   std::map<std::string, uint32_t> index_;
   std::vector<std::unique_ptr<SimRank>> ranks_;
   std::string violation_;

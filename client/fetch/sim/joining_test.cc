@@ -13,7 +13,7 @@
 namespace penstock::sim {
 namespace {
 
-// Chess positions: 217 bytes in their file, chunks of 256 KiB.
+// Chess positions: 217 bytes each in their file, in chunks of 256 KiB.
 constexpr uint32_t kChunkRows = 1'208;
 constexpr uint32_t kChunkBytes = 256 << 10;
 constexpr uint64_t kI8RowBytes = 1'550;
@@ -21,14 +21,14 @@ constexpr uint64_t kPackedRowBytes = 202;
 constexpr uint32_t kBatch = 4'096;
 
 struct JoiningFleet {
-  uint32_t servers = 4;  // Of 2 cores.
+  uint32_t servers = 4;  // Each has 2 cores.
   uint64_t row_bytes = kI8RowBytes;
   absl::Duration row_cost = absl::Nanoseconds(492);  // docs/guides/sizing.md, "Sizing".
-  double demand = 0;  // Rows a second; 0: 60 % of what the servers could give.
+  double demand = 0;  // Rows per second; 0: 60 % of what the servers can give.
   uint64_t seed = 1;
 };
 
-// From when ranks are told of one more server until it sends its first row.
+// Measures the time from when ranks are told of one more server until it sends its first row.
 class Joining {
  public:
   explicit Joining(const JoiningFleet& options)
@@ -106,7 +106,7 @@ class Joining {
   absl::Time first_row_ = absl::InfiniteFuture();
 };
 
-// With the time until a name is looked up again, or a path looked at.
+// Includes the time until a name is looked up again, or a path is looked at again.
 TEST(JoiningTest, AServerIsUsedWithinTwoSeconds) {
   const ServerSourceOptions looks;
   const absl::Duration until_it_is_told = std::max(looks.resolve_every, looks.look_at_path_every);

@@ -1,4 +1,4 @@
-// What a simulated server says, and whom it tells.
+// The messages of a simulated server, and the world that they are sent through.
 #ifndef PENSTOCK_CLIENT_FETCH_SIM_MESSAGES_H_
 #define PENSTOCK_CLIENT_FETCH_SIM_MESSAGES_H_
 
@@ -16,12 +16,12 @@
 
 namespace penstock::sim {
 
-// What stands in row `row` of a window; never 0.
+// The content of row `row` of a window. Never 0.
 inline uint64_t RowContent(WindowId id, uint32_t row) {
   return DeriveKey(DeriveKey(id.epoch << 32 | id.lane, id.index), row) | 1;
 }
 
-// The same where the first good record of a chunk stands for all rows of the window.
+// The content of the row if the first good record of a chunk replaces all rows of the window.
 inline uint64_t StandInContent(WindowId id, uint32_t row, uint32_t chunk) {
   return DeriveKey(RowContent(id, row), chunk) | 1;
 }
@@ -40,18 +40,18 @@ struct SaysPart {
   uint32_t first_row = 0;
   uint32_t rows = 0;
   uint64_t bytes = 0;
-  std::vector<uint64_t> content;  // RowContent() of each; empty where nobody checks.
+  std::vector<uint64_t> content;  // RowContent() of each row; empty if nobody checks it.
 };
 
-// A status is the stream's end.
+// A status ends the stream.
 using Message = std::variant<ServerInfo, SaysCredit, SaysReady, SaysPart, StreamError, SaysDraining,
                              absl::Status>;
 
-// "part of request 7, rows [0, 16)"
+// Returns text such as "part of request 7, rows [0, 16)".
 std::string ToString(const Message& message);
 std::string ToString(WindowId id);
 
-// What a server is in: the world that carries its words.
+// The world that a server is in, which carries its messages.
 class Surroundings {
  public:
   virtual void Tell(const std::shared_ptr<Session>& session, Message message) = 0;

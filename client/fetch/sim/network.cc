@@ -5,7 +5,7 @@
 namespace penstock::sim {
 namespace {
 
-// Occupies a card for `bytes` from `start` on; returns when it is done.
+// Occupies a card for `time`, from `start` on. Returns when it is done.
 absl::Time Occupy(std::vector<absl::Time>& cards, uint32_t index, absl::Time start,
                   absl::Duration time) {
   if (cards.size() <= index) cards.resize(index + 1, absl::InfinitePast());
@@ -27,7 +27,7 @@ void Network::Send(Session& session, Direction direction, uint64_t bytes,
   });
 }
 
-// Requests are small: only answers occupy the cards.
+// Only answers occupy the cards, because requests are small.
 absl::Time Network::Transfer(Session& session, uint64_t bytes) {
   bytes_to_clients_ += bytes;
   const double size = static_cast<double>(bytes);

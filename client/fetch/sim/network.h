@@ -17,28 +17,28 @@
 namespace penstock::sim {
 
 struct LinkOptions {
-  absl::Duration latency = absl::Microseconds(100);  // One way.
-  absl::Duration jitter = absl::ZeroDuration();      // Up to this is added.
-  // Of a server's and a rank's card, shared by all their streams.
+  absl::Duration latency = absl::Microseconds(100);  // In one direction.
+  absl::Duration jitter = absl::ZeroDuration();      // A random delay up to this is added.
+  // Rates of a server's and a rank's network card, shared by all streams of that card.
   double server_bytes_per_second = 3e9;
   double rank_bytes_per_second = 3e9;
 };
 
-// Brings messages to the other end, those of one stream in their order. Not thread-safe.
+// Delivers messages to the other end. Those of one stream keep their order. Not thread-safe.
 class Network {
  public:
   // `queue` must outlive it.
   Network(EventQueue& queue, const LinkOptions& options, uint64_t seed)
       : queue_(queue), options_(options), rng_(seed) {}
 
-  // Runs `arrive` when the message has come; never, if it is cut off and not healed.
+  // Runs `arrive` when the message arrives. That is never, if the link is cut and not healed.
   void Send(Session& session, Direction direction, uint64_t bytes, EventQueue::Action arrive);
 
-  // From now on nothing passes between the two in this direction; it waits, as retransmission does.
+  // Cuts the link between the two in this direction. Messages wait, as they do for retransmission.
   void Cut(uint32_t rank, uint32_t server, Direction direction);
-  // What waits arrives now.
+  // Heals the link. Messages that wait arrive now.
   void Heal(uint32_t rank, uint32_t server);
-  // In either direction.
+  // Whether the link is cut in either direction.
   bool IsCut(uint32_t rank, uint32_t server) const;
 
   uint64_t bytes_to_clients() const { return bytes_to_clients_; }
@@ -56,7 +56,7 @@ class Network {
   const LinkOptions options_;
   CounterRng rng_;
   uint64_t bytes_to_clients_ = 0;
-  // When the card has sent or received what it was given; grown on demand.
+  // When each card has sent or received everything given to it. The vectors grow on demand.
   std::vector<absl::Time> server_free_, rank_free_;
   std::map<std::pair<uint32_t, uint32_t>, CutLink> cuts_;
 };

@@ -1,15 +1,15 @@
-// Runs the controller in simulated fleets: one seed with everything that happens, or many.
+// Runs the controller in simulated fleets: one seed with a log of every event, or many seeds.
 //
 //   penstock-sim --seed 17                 replays it exactly, with a line for each event
-//   penstock-sim --seeds 100000            a night's work; prints each seed that breaks a promise
+//   penstock-sim --seeds 100000            takes a night; prints each seed that breaks a promise
 //   penstock-sim --seeds 1000 --first 5000
-//   penstock-sim --late --seeds 10000      servers that are late and nothing else, and who waits
-//   penstock-sim --hiccup --seeds 10000    most servers stop at one moment, and who waits long
-//   penstock-sim --spares --seeds 10000    a window and other chunks without any good record
+//   penstock-sim --late --seeds 10000      only late servers: do consumers wait?
+//   penstock-sim --hiccup --seeds 10000    most servers stop at one moment: do consumers wait long?
+//   penstock-sim --spares --seeds 10000    a window and other chunks have no good record
 //   penstock-sim --hashes --seeds 10000    prints each seed's hash too, to compare two builds
 //
-// "commands 1f2e..." is a hash over everything that the controllers wanted done: each command with
-// its time and arguments. A change that only moves code leaves it as it is.
+// "commands 1f2e..." is a hash over every command that the controllers gave, with its time and
+// arguments. A change that only moves code does not change it.
 #include <cstdint>
 #include <cstdio>
 #include <functional>

@@ -1,4 +1,4 @@
-// The servers that docs/guides/scale.md tells of.
+// The servers of docs/guides/scale.md.
 #ifndef PENSTOCK_CLIENT_FETCH_SIM_SCALE_SERVER_H_
 #define PENSTOCK_CLIENT_FETCH_SIM_SCALE_SERVER_H_
 
@@ -8,7 +8,7 @@ namespace penstock::sim {
 
 inline constexpr uint64_t kScaleRowBytes = 4096;
 
-// 2 cores, 1 ms of one for each row: 2,000 rows/s. Parts carry nothing.
+// 2 cores, and 1 ms of a core for each row: 2,000 rows/s. Parts carry no content.
 inline ServerModel ScaleServer() {
   ServerModel server;
   server.cores = 2;

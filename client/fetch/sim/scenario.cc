@@ -10,7 +10,7 @@
 namespace penstock::sim {
 namespace {
 
-// Draws from a seed; each kind of thing is written as the distribution it has.
+// Draws from a seed, with a method for each distribution.
 class Dice {
  public:
   explicit Dice(uint64_t seed) : rng_(DeriveKey(0x5ce7a210, seed)) {}
@@ -21,7 +21,7 @@ class Dice {
     return low + static_cast<uint32_t>(rng_.Below(high - low + 1));
   }
   double Between(double low, double high) { return low + rng_.Uniform() * (high - low); }
-  // So that every order of magnitude is as likely.
+  // Every order of magnitude is equally likely.
   double LogBetween(double low, double high) { return low * std::pow(high / low, rng_.Uniform()); }
   absl::Duration Seconds(double low, double high) { return absl::Seconds(LogBetween(low, high)); }
   uint64_t Seed() { return rng_.Next(); }
@@ -47,7 +47,7 @@ void DrawPlan(Dice& dice, Scenario& scenario) {
   scenario.plan.strip_rows = dice.Between(0u, 20u);
 }
 
-// More lanes than a session may have windows, and a look-ahead that wants them all.
+// More lanes than a session may have windows, and a look-ahead that wants all of them.
 void DrawManyLanes(Dice& dice, Scenario& scenario) {
   const uint32_t chunks = dice.Between(1'000u, 3'000u);
   scenario.table.rows.assign(chunks, dice.Between(1u, 3u));
@@ -55,7 +55,8 @@ void DrawManyLanes(Dice& dice, Scenario& scenario) {
   scenario.plan.lanes = dice.Between(300u, 1'500u);
   scenario.plan.window_chunks = 1;
   scenario.rank.controller.num_slots = dice.Between(16u, 200u);
-  // It was drawn for other slots; one that holds them all waits for ever, and nobody is to blame.
+  // `hold` was drawn for another number of slots. A consumer that holds all slots waits for ever,
+  // and no server is to blame.
   uint32_t& hold = scenario.rank.consumer.hold;
   hold = std::min(hold, scenario.rank.controller.num_slots - 2);
 }
@@ -68,7 +69,7 @@ void DrawSteps(Dice& dice, Scenario& scenario) {
   scenario.start = dice.Chance(0.3) ? dice.Between(0.0, 1.0) : 0;
 }
 
-// Drawn last, so that what seeds drew before it stays as it was.
+// Called last, so that everything else that a seed draws stays the same.
 void DrawEnd(Dice& dice, Scenario& scenario) {
   if (dice.Chance(0.4)) scenario.steps.remainder = Remainder::kDrop;
   if (dice.Chance(0.15)) {
@@ -186,7 +187,7 @@ Fault DrawFault(Dice& dice, const Scenario& scenario, absl::Duration length) {
   return fault;
 }
 
-// All servers but one are bad from some time on and never get well.
+// All servers but one become bad at some time and never get well.
 void DrawHostileFleet(Dice& dice, Scenario& scenario, absl::Duration length) {
   const uint32_t good = dice.Between(0u, static_cast<uint32_t>(scenario.first_servers.size()) - 1);
   for (uint32_t server : scenario.first_servers) {
@@ -214,7 +215,7 @@ Damage DrawDamage(Dice& dice) {
           .rest_of_chunk = dice.Chance(0.3)};
 }
 
-// Of one server that is not alone, in a fleet that has no other trouble: nobody agrees.
+// One of several servers reports damage, and the fleet has no other trouble. No server agrees.
 void DrawDoubt(Dice& dice, Scenario& scenario) {
   scenario.bad_data->damage = DrawDamage(dice);
   scenario.faults.clear();
@@ -253,8 +254,9 @@ void DrawBadData(Dice& dice, Scenario& scenario) {
   if (!data.unreadable.ok()) scenario.may_end_with = {data.unreadable.code()};
 }
 
-// No record of the damaged window is good, nor is any of some other chunks: of few chunks perhaps
-// of all, of many not of so many in a row that the search for one takes long.
+// No record of the damaged window is good, nor any record of some other chunks. If there are few
+// chunks, it may be all of them. If there are many, not so many follow one another that the search
+// for a good one takes long.
 void DrawEmptyChunks(Dice& dice, Scenario& scenario) {
   scenario.bad_data->empty = true;
   const auto chunks = static_cast<uint32_t>(scenario.table.rows.size());
@@ -264,7 +266,7 @@ void DrawEmptyChunks(Dice& dice, Scenario& scenario) {
   }
 }
 
-// Up to half of the servers, for most of the run.
+// Makes up to half of the servers late, for most of the run.
 void DrawLateness(Dice& dice, Scenario& scenario) {
   const auto servers = static_cast<uint32_t>(scenario.first_servers.size());
   if (servers < 2) return;
@@ -281,7 +283,7 @@ void DrawLateness(Dice& dice, Scenario& scenario) {
   }
 }
 
-// More than half of the servers, but not all, at one moment: they stop, or become slow.
+// Makes more than half of the servers, but not all, stop or become slow at the same moment.
 void DrawMajority(Dice& dice, Scenario& scenario) {
   const auto servers = static_cast<uint32_t>(scenario.first_servers.size());
   if (servers < 3) return;
@@ -343,7 +345,7 @@ Scenario DrawLateServers(uint64_t seed) {
   scenario.may_end_with.clear();
   scenario.faults.clear();
   scenario.rank.controller.silence_timeout = absl::Minutes(10);
-  // So that it is quick to load a window again, also behind a thousand others.
+  // Makes it quick to load a window again, even behind a thousand others.
   for (ServerModel& server : scenario.fleet.servers) {
     server.store.seek = std::min(server.store.seek, absl::Milliseconds(1));
   }

@@ -1,4 +1,4 @@
-// From a seed to a whole run: a plan, a fleet, what goes wrong with it, and ranks that read.
+// Makes a whole run from a seed: a plan, a fleet, what goes wrong with it, and ranks that read.
 #ifndef PENSTOCK_CLIENT_FETCH_SIM_SCENARIO_H_
 #define PENSTOCK_CLIENT_FETCH_SIM_SCENARIO_H_
 
@@ -17,16 +17,18 @@
 namespace penstock::sim {
 
 enum class FaultKind : uint8_t {
-  kKill,         // Streams end; refuses new ones.
-  kVanish,       // Nobody is told.
-  kStall,        // Accepts, and does nothing.
-  kDrain,        // Says so, answers what was asked, and ends at the latest when the fault does.
+  kKill,    // Its streams end, and it refuses new ones.
+  kVanish,  // It is gone, and nobody is told.
+  kStall,   // It accepts everything and does nothing.
+  // Says so, answers what it was asked, and ends when its streams have ended or when the fault
+  // ends.
+  kDrain,
   kCut,          // Nothing passes to some or all ranks, in one direction or both.
-  kBreakStream,  // Of one rank.
+  kBreakStream,  // The stream of one rank.
   kManners,      // It misbehaves.
-  kLeave,        // Taken from the set of servers.
-  kFlap,         // Every stream of every rank breaks, and no server dies.
-  kStopRank,     // Its process is stopped: what happens meanwhile it hears afterwards.
+  kLeave,        // It is taken from the set of servers.
+  kFlap,         // Every stream of every rank breaks, but no server dies.
+  kStopRank,     // The rank's process is stopped. It hears afterwards what happened meanwhile.
   kNumKinds,
 };
 
@@ -35,52 +37,54 @@ struct Fault {
   absl::Duration at;
   absl::Duration lasts;
   uint32_t server = 0;
-  uint32_t rank = 0;         // Of kCut, kBreakStream and kStopRank.
-  bool every_rank = false;   // Of kCut.
-  bool to_server = true;     // Likewise.
-  bool to_client = true;     // Likewise.
-  bool breaks_after = true;  // The streams, when the cut heals.
-  Manners manners;           // Of kManners.
+  uint32_t rank = 0;         // For kCut, kBreakStream and kStopRank.
+  bool every_rank = false;   // For kCut.
+  bool to_server = true;     // For kCut.
+  bool to_client = true;     // For kCut.
+  bool breaks_after = true;  // For kCut: streams break when the cut heals.
+  Manners manners;           // For kManners.
 };
 
 struct Scenario {
   uint64_t seed = 0;
   ChunkTable table;
   PlanOptions plan;
-  StepOptions steps;  // Of every rank, but for the rank.
+  StepOptions steps;  // Of every rank, except for the rank itself.
   double start = 0;   // Share of the first epoch that is skipped.
   RankOptions rank;
   FleetModel fleet;
-  std::vector<uint32_t> first_servers;  // Of the set that the ranks begin with.
+  std::vector<uint32_t> first_servers;  // The set of servers that the ranks begin with.
   std::vector<Fault> faults;
   std::optional<BadData> bad_data;
-  std::vector<uint32_t> bad_data_servers;  // That have it so.
-  // The codes a job may end with; beside "no server could be used" where that is so.
+  std::vector<uint32_t> bad_data_servers;  // The servers that have `bad_data`.
+  // The codes with which a job may end. It may also end with "no server could be used" if that is
+  // true.
   std::vector<absl::StatusCode> may_end_with;
 };
 
-// What goes wrong in a fleet that is drawn.
+// What goes wrong in a fleet.
 enum class Trouble : uint8_t { kAny, kLateServers, kHiccup, kSpares };
 
-// Everything is drawn from the seed.
+// Draws everything from the seed.
 Scenario DrawScenario(uint64_t seed);
 
-// Likewise, but servers are late and nothing else goes wrong: up to half of them are stopped for a
-// while or become slow. No silence is long enough to take one for lost.
+// Like DrawScenario(), but servers are late and nothing else goes wrong: up to half of them are
+// stopped for a while or become slow. No silence lasts long enough for a server to be given up as
+// lost.
 Scenario DrawLateServers(uint64_t seed);
 
-// Likewise, but more than half of them, not all, at one moment, as where a switch hiccups; and
-// their silence is taken for a loss after 10 s.
+// Like DrawLateServers(), but more than half of the servers, not all, are affected at the same
+// moment, as when a switch hiccups. After 10 s of silence they are given up as lost.
 Scenario DrawHiccup(uint64_t seed);
 
-// DrawScenario() with a window none of whose records is good, on no server, and other chunks that
+// Like DrawScenario(), with a window that has no good record on any server, and other chunks that
 // have none either. Damage is replaced.
 Scenario DrawSpares(uint64_t seed);
 
-// DrawScenario(), DrawLateServers(), DrawHiccup() or DrawSpares().
+// Calls DrawScenario(), DrawLateServers(), DrawHiccup() or DrawSpares().
 Scenario Draw(Trouble trouble, uint64_t seed);
 
-// "shuffled, 12 lanes of 230 chunks; 3 ranks, batch 77; 4 servers, 6 faults: ..."
+// Describes the scenario in one line, for messages: plan, ranks, servers and faults.
 std::string ToString(const Scenario& scenario);
 
 }  // namespace penstock::sim

@@ -22,16 +22,16 @@ struct OpenedWindow {
   WindowId id;
   uint32_t rows = 0;
   uint64_t needed_at = 0;
-  std::vector<Damage> damaged;  // That are to be replaced.
+  std::vector<Damage> damaged;  // Records to be replaced.
   std::optional<uint32_t> spare;
   bool ready = false;
-  std::vector<FetchRequest> waiting;  // For the load.
+  std::vector<FetchRequest> waiting;  // Requests that wait for the load.
 };
 
-// Shared by both ends and by the messages on their way.
+// Shared by both ends and by the messages in flight.
 struct Session {
   uint32_t rank = 0;
-  uint32_t server = 0;  // Of the fleet; stream.server is the client's own number for it.
+  uint32_t server = 0;  // Its number in the fleet. stream.server is the client's own number for it.
   StreamId stream;
 
   bool client_open = true;   // The client listens.
@@ -41,7 +41,7 @@ struct Session {
 
   // The server's end:
   std::map<uint64_t, OpenedWindow> windows;
-  std::map<uint64_t, uint64_t> requests;  // Outstanding, with their windows.
+  std::map<uint64_t, uint64_t> requests;  // Outstanding requests, with their windows.
 };
 
 }  // namespace penstock::sim

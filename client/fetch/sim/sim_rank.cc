@@ -8,7 +8,7 @@
 namespace penstock::sim {
 namespace {
 
-// A controller that asks to be woken more often than this while nothing happens spins.
+// A controller that wants to be woken more often than this while nothing happens is spinning.
 constexpr uint64_t kMostTimerWakesPerSecond = 5'000;
 
 }  // namespace
@@ -96,7 +96,7 @@ void SimRank::Receive(const std::shared_ptr<Session>& session, Message message) 
 
 void SimRank::ChangeServers(std::vector<std::string> addresses) {
   Post([this, addresses = std::move(addresses)] {
-    if (ended()) return;  // addresses() are those of its end.
+    if (ended()) return;  // addresses() keeps the set that it had at the end.
     addresses_ = addresses;
     Stopwatch::Scope controller(stopwatch_, true);
     controller_.OnServersChanged(queue_.now(), addresses);
@@ -109,7 +109,7 @@ void SimRank::Hear(const std::shared_ptr<Session>& session, Message& message) {
   if (auto* part = std::get_if<SaysPart>(&message)) return HearPart(id, *part);
   if (Connection* connection = Find(id)) {
     Note(*connection, message);
-    // As the transport has it.
+    // The transport does the same.
     if (connection->draining && !connection->greeted) {
       message = absl::UnavailableError("the server is draining");
     }
@@ -133,7 +133,7 @@ void SimRank::Hear(const std::shared_ptr<Session>& session, Message& message) {
   }
 }
 
-// The server said it on the stream, so it binds the controller from now on.
+// The server sent it on the stream, so it binds the controller from now on.
 void SimRank::Note(Connection& connection, const Message& message) {
   if (auto* credit = std::get_if<SaysCredit>(&message)) connection.credit_bytes = credit->bytes;
   connection.greeted |= std::holds_alternative<ServerInfo>(message);

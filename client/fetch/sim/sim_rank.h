@@ -1,4 +1,4 @@
-// One rank: the shipped FetchController, driven in virtual time, with a consumer behind it.
+// One rank: the shipped FetchController in virtual time, with a consumer.
 #ifndef PENSTOCK_CLIENT_FETCH_SIM_SIM_RANK_H_
 #define PENSTOCK_CLIENT_FETCH_SIM_SIM_RANK_H_
 
@@ -32,30 +32,30 @@
 namespace penstock::sim {
 
 struct ConsumerModel {
-  absl::Duration step = absl::ZeroDuration();  // Work on each batch; zero: greedy.
-  uint32_t hold = 0;                           // Batches kept beside the one in work.
-  uint64_t pause_every = 0;                    // Batches; 0: never.
+  absl::Duration step = absl::ZeroDuration();  // Time for each batch; zero: the consumer is greedy.
+  uint32_t hold = 0;                           // Batches kept beside the current one.
+  uint64_t pause_every = 0;                    // Pauses after this many batches; 0: never.
   absl::Duration pause = absl::ZeroDuration();
 };
 
 struct RankOptions {
-  FetchOptions controller;  // With the addresses to begin with.
+  FetchOptions controller;  // With the initial addresses.
   ConsumerModel consumer;
-  // The driver's thread looks at what has come up to so late; so several events come at once.
+  // The driver's thread looks at its events up to this late, so several events come at once.
   absl::Duration wake_delay = absl::ZeroDuration();
-  bool check = true;  // Rows against the plan.
+  bool check = true;  // Check rows against the plan.
   StepChecker::StandIn stand_in = nullptr;
-  bool stopwatch = false;  // Measures the controller's own time.
+  bool stopwatch = false;  // Measure the controller's own time.
 };
 
-// What ranks are in: the world that carries their words.
+// The world that ranks are in, which carries their messages.
 class RankSurroundings : public Surroundings {
  public:
-  // Runs `ask` at the session's server when the message has come there.
+  // Runs `ask` at the session's server when the message arrives there.
   virtual void Ask(const std::shared_ptr<Session>& session,
                    std::function<void(SimServer&)> ask) = 0;
   virtual uint32_t ServerAt(const std::string& address) const = 0;
-  // For how long the rank has had a healthy server without a break; zero: it has none.
+  // How long the rank has had a healthy server without a break; zero: it has none.
   virtual absl::Duration HealthyFor(uint32_t rank) const = 0;
 
  protected:
@@ -63,17 +63,17 @@ class RankSurroundings : public Surroundings {
 };
 
 struct RankStats {
-  uint64_t steps = 0;     // Delivered.
-  uint64_t rows = 0;      // Of these.
-  uint64_t requests = 0;  // Asked.
-  uint64_t windows = 0;   // Opened.
-  uint64_t streams = 0;   // Likewise.
+  uint64_t steps = 0;     // Steps delivered.
+  uint64_t rows = 0;      // Rows of these steps.
+  uint64_t requests = 0;  // Requests sent.
+  uint64_t windows = 0;   // Windows opened.
+  uint64_t streams = 0;   // Streams opened.
   uint64_t advances = 0;
   uint64_t most_outstanding_bytes = 0;
-  std::vector<absl::Duration> waits;  // Of the consumer, batch by batch.
+  std::vector<absl::Duration> waits;  // The consumer's wait for each batch.
 };
 
-// Tells the controller what arrives, as the Driver does; checks what it does against the protocol,
+// Tells the controller what arrives, as the Driver does. Checks its commands against the protocol,
 // and what it delivers against the plan. Not thread-safe.
 class SimRank final : public FetchActions {
  public:
@@ -84,23 +84,23 @@ class SimRank final : public FetchActions {
   void Start();
   void Receive(const std::shared_ptr<Session>& session, Message message);
   void ChangeServers(std::vector<std::string> addresses);
-  // Its process, from now on for so long.
+  // Stops the rank's process for this long.
   void Stop(absl::Duration lasts);
 
   bool ended() const { return finished_ || !failure_.ok(); }
   bool finished() const { return finished_; }
   const absl::Status& failure() const { return failure_; }
-  // For how long it had had a healthy server when it failed.
+  // How long it had had a healthy server when it failed.
   absl::Duration healthy_before_failure() const { return healthy_before_failure_; }
-  // Since when the consumer has waited for a batch; none: it has one, or all.
+  // Since when the consumer has waited for a batch. Absent: it has one, or has all of them.
   std::optional<absl::Time> starving_since() const {
     if (ended() || !starving_) return std::nullopt;
     return std::max(*starving_, goes_on_at_);
   }
   const RankStats& stats() const { return stats_; }
-  // Of all that the controller wanted done so far.
+  // A hash over all commands that the controller has given so far.
   uint64_t commands_hash() const { return commands_.value(); }
-  // Of the controller alone, on the wall's clock.
+  // Processor time of the controller alone.
   std::chrono::nanoseconds controller_time() const { return stopwatch_.total(); }
   const std::vector<std::string>& addresses() const { return addresses_; }
   const FetchController& controller() const { return controller_; }
@@ -130,8 +130,8 @@ class SimRank final : public FetchActions {
     uint64_t credit_bytes = 0;
     uint64_t outstanding_bytes = 0;
     bool greeted = false;                  // Hello has come.
-    bool draining = false;                 // The controller has been told.
-    std::map<uint64_t, uint32_t> windows;  // Open, with their rows.
+    bool draining = false;                 // The controller was told that the server drains.
+    std::map<uint64_t, uint32_t> windows;  // Open windows, with their rows.
     std::map<uint64_t, Asked> asked;
   };
 
@@ -156,7 +156,7 @@ class SimRank final : public FetchActions {
   EventQueue& queue_;
   RankSurroundings& world_;
   CounterRng rng_;
-  Stopwatch stopwatch_;  // Of the controller, without its actions.
+  Stopwatch stopwatch_;  // Measures the controller without its actions.
   std::vector<std::string> addresses_;
   FetchController controller_;
   std::optional<StepChecker> checker_;
@@ -165,12 +165,12 @@ class SimRank final : public FetchActions {
 
   std::vector<std::function<void()>> inbox_;
   bool wake_pending_ = false;
-  absl::Time goes_on_at_ = absl::InfinitePast();  // After it was stopped.
+  absl::Time goes_on_at_ = absl::InfinitePast();  // When it continues after it was stopped.
   absl::Time timer_ = absl::InfiniteFuture();
   uint64_t timer_number_ = 0;
   absl::Time last_advance_ = absl::InfinitePast();
   uint32_t advances_at_once_ = 0;
-  uint64_t timer_wakes_ = 0;  // In the second that began at...
+  uint64_t timer_wakes_ = 0;  // In the second that began at timer_wakes_since_.
   absl::Time timer_wakes_since_ = absl::InfinitePast();
 
   std::map<uint32_t, Connection> connections_;  // By StreamId::server.

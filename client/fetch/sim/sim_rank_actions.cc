@@ -1,4 +1,4 @@
-// What the controller of a simulated rank wants done, and the rank's consumer.
+// Carries out the commands of a simulated rank's controller, and acts as its consumer.
 #include <algorithm>
 #include <utility>
 
@@ -7,8 +7,8 @@
 
 namespace penstock::sim {
 
-// Each action stops the stopwatch: what it does is the simulator's work. The arguments after `more`
-// are those of the action, for the hash.
+// Each action stops the stopwatch, because its work is the simulator's. The arguments after `more`
+// are the arguments of the command, for the hash.
 #define PENSTOCK_SIM_ACTION(name, stream, more, ...)          \
   Stopwatch::Scope pause(stopwatch_, false);                  \
   commands_.Command(queue_.now(), name, stream, __VA_ARGS__); \
@@ -65,7 +65,7 @@ void SimRank::OpenWindow(StreamId stream, const WindowRequest& window) {
 }
 
 void SimRank::ReleaseWindow(StreamId stream, uint64_t window) {
-  constexpr bool stopping = true;  // The last windows may go with the last step.
+  constexpr bool stopping = true;  // The last windows may be released with the last step.
   PENSTOCK_SIM_ACTION("releases", stream, absl::StrCat("window ", window), window);
   Connection* connection = Find(stream);
   if (connection == nullptr) return Require(false, "releases a window on a closed stream");
@@ -104,9 +104,9 @@ void SimRank::Fetch(StreamId stream, const FetchRequest& fetch) {
   });
 }
 
-// Its server waits for this stream's end alone.
+// If a server drains and owes nothing, it only waits for this stream to end.
 void SimRank::CheckDrained() {
-  if (!checker_) return;  // For speed.
+  if (!checker_) return;  // Saves time.
   for (const auto& [server, connection] : connections_) {
     Require(!connection.draining || !connection.asked.empty(),
             "stays with a server that drains and owes nothing");

@@ -12,7 +12,7 @@ bool Manners::good() const {
          refuse_fetch == 0;
 }
 
-// A walk of its own over the epoch's chunks, window by window.
+// Walks over the epoch's chunks by itself, window by window.
 std::optional<uint32_t> BadData::StandIn(const EpochOrder& order, WindowId id) const {
   std::optional<uint32_t> before;
   bool passed = false;
@@ -45,7 +45,7 @@ void SimServer::Later(absl::Duration delay, std::function<void()> action) {
   });
 }
 
-// A stopped process takes what arrives when it goes on.
+// A stopped process handles what arrives when it continues.
 #define PENSTOCK_SIM_DEFER_IF_STALLED(call) \
   if (stalled_) return deferred_.push_back([=, this] { call; })
 
@@ -87,7 +87,8 @@ void SimServer::OpenWindow(const SessionPtr& session, uint64_t number, OpenedWin
 
 void SimServer::WindowLoaded(const SessionPtr& session, uint64_t number) {
   const auto at = session->windows.find(number);
-  if (!Serves(session) || at == session->windows.end()) return;  // Released while it was read.
+  // It was released while it was read.
+  if (!Serves(session) || at == session->windows.end()) return;
   at->second.ready = true;
   world_.Tell(session, SaysReady{number});
   for (const FetchRequest& fetch : std::exchange(at->second.waiting, {})) {

@@ -1,4 +1,4 @@
-// A simulated preprocessing server: it loads windows, queues requests, answers in parts, and
+// A simulated preprocessing server. It loads windows, queues requests, answers in parts, and
 // misbehaves as told.
 #ifndef PENSTOCK_CLIENT_FETCH_SIM_SIM_SERVER_H_
 #define PENSTOCK_CLIENT_FETCH_SIM_SIM_SERVER_H_
@@ -25,48 +25,50 @@ namespace penstock::sim {
 
 struct ServerModel {
   uint32_t cores = 2;
-  absl::Duration row_cost = absl::Microseconds(1);  // On one core.
+  absl::Duration row_cost = absl::Microseconds(1);  // Time for a row on one core.
   StoreOptions store;
   uint32_t part_rows = 64;
   uint64_t row_bytes = 200;
   uint64_t credit_bytes = 1 << 20;
-  uint32_t max_windows = 1024;   // As EngineLimits has them.
-  uint32_t max_requests = 4096;  // Likewise.
-  bool content = true;           // Whether parts carry what they hold.
+  uint32_t max_windows = 1024;   // As in EngineLimits.
+  uint32_t max_requests = 4096;  // As in EngineLimits.
+  bool content = true;           // Whether parts carry the content of their rows.
 };
 
-// Ways of not being a good server. Shares are of what would have been sent.
+// Ways to misbehave. Shares are shares of what a good server would send.
 struct Manners {
-  bool mute = false;        // Takes streams and says nothing.
-  bool hello_only = false;  // Says Hello and nothing more.
-  bool no_rows = false;     // Says that windows are ready, and never sends a row.
-  double slow = 1;          // Times the row cost.
-  double forget = 0;        // Requests never answered.
-  double repeat = 0;        // Parts sent twice, the second up to two seconds late.
-  double stray = 0;         // Parts followed by one of a request that is not there.
-  double excess = 0;        // Parts with more rows than were asked for.
-  double overlap = 0;       // Parts that repeat some rows and bring others.
-  double empty = 0;         // Parts followed by one of no rows.
+  bool mute = false;        // Accepts streams and says nothing.
+  bool hello_only = false;  // Sends Hello and nothing more.
+  bool no_rows = false;     // Sends that windows are ready, but never a row.
+  double slow = 1;          // Factor of the row cost.
+  double forget = 0;        // Share of requests that are never answered.
+  double repeat = 0;  // Share of parts that are sent twice, the second time up to two seconds late.
+  double stray = 0;   // Share of parts that are followed by one of an unknown request.
+  double excess = 0;  // Share of parts that have more rows than requested.
+  double overlap = 0;  // Share of parts that are followed by one with repeated rows.
+  double empty = 0;    // Share of parts that are followed by one without rows.
   double refuse_window = 0;
   double refuse_fetch = 0;
-  double babble = 0;  // Windows followed by words about ones that are not there.
+  double babble = 0;  // Share of windows that are followed by messages about unknown ones.
   absl::Status refusal = absl::UnavailableError("read failed: try again");
 
   bool good() const;
 };
 
-// What is wrong with a server's copy of the data: with one window, by lane and index, in every
-// epoch. It stays so after a restart.
+// What is wrong with a server's copy of the data. It concerns one window, given by lane and index,
+// in every epoch. It persists over a restart.
 struct BadData {
   std::pair<uint32_t, uint32_t> window;
-  absl::Status unreadable;       // Not OK: it cannot be opened.
+  absl::Status unreadable;       // Not OK: the window cannot be opened.
   std::optional<Damage> damage;  // Requests find it, unless it is to be replaced.
-  bool deadly = false;           // Requests kill the server; it is back after a second.
-  // Beside `damage`: no record of the window is good, nor is any of these chunks.
+  bool deadly = false;           // Requests kill the server. It is back after a second.
+  // In addition to `damage`: no record of the window is good, and none of these chunks has a good
+  // record.
   bool empty = false;
   std::set<uint32_t> empty_chunks;
 
-  // The chunk that has to stand for the window's rows; absent: there is none. REQUIRES: `empty`.
+  // Returns the chunk that has to replace the window's rows. Absent: there is none. REQUIRES:
+  // `empty`.
   std::optional<uint32_t> StandIn(const EpochOrder& order, WindowId id) const;
   bool concerns(WindowId id) const { return window == std::pair(id.lane, id.index); }
 };
@@ -79,7 +81,7 @@ class SimServer {
   SimServer(uint32_t index, const ServerModel& model, EventQueue& queue, Surroundings& world,
             uint64_t seed);
 
-  // What arrives from clients.
+  // Messages from clients.
   void Accept(const SessionPtr& session);
   void OpenWindow(const SessionPtr& session, uint64_t number, OpenedWindow window);
   void Fetch(const SessionPtr& session, const FetchRequest& fetch);
@@ -87,16 +89,16 @@ class SimServer {
   void Release(const SessionPtr& session, uint64_t number);
   void Close(const SessionPtr& session);
 
-  // What happens to it. Its streams end; from then on it refuses streams.
+  // The server dies: its streams end, and it refuses new ones.
   void Kill(const absl::Status& reason);
-  // As if its machine had lost power: nobody is told, and nobody gets an answer.
+  // Like a loss of power: nobody is told, and nobody gets an answer.
   void Vanish();
-  // A new instance, that has loaded nothing and misbehaves no more.
+  // Starts a new instance, which has loaded nothing and does not misbehave.
   void Start();
-  // Accepts everything and does nothing, until it resumes.
+  // Accepts everything and does nothing until Resume().
   void Stall() { stalled_ = true; }
   void Resume();
-  // Answers what was asked, takes no new streams; says that it ends after `grace`.
+  // Answers what it was asked, takes no new streams, and announces that it ends after `grace`.
   void Drain(absl::Duration grace);
   // Ends the streams of one rank.
   void Break(uint32_t rank, const absl::Status& reason);
@@ -104,26 +106,26 @@ class SimServer {
   void set_bad_data(const BadData& data) { bad_data_ = data; }
 
   bool alive() const { return alive_; }
-  // Whether a client can expect rows of it.
+  // Whether a client can expect rows from it.
   bool healthy() const {
     return alive_ && !stalled_ && !draining_ && manners_.good() && !talked_nonsense_;
   }
   uint64_t rows_sent() const { return rows_sent_; }
-  // Whether it ever sent what no client can make sense of: clients may leave it for good.
+  // Whether it ever sent something that makes no sense. Clients may then leave it for good.
   bool talked_nonsense() const { return talked_nonsense_; }
-  // Of requests.
+  // How often a request killed it.
   uint64_t deaths() const { return deaths_; }
-  // Gets a record of each load. Null: nobody does. Must outlive the server.
+  // Records each load in `records`, which must outlive the server. Null: no record.
   void set_load_records(std::vector<LoadRecord>* records) { load_records_ = records; }
 
  private:
-  // A request whose window is there.
+  // A request whose window is loaded.
   struct Job {
     SessionPtr session;
     FetchRequest fetch;
     WindowId window;
-    std::optional<uint32_t> stand_in;  // The chunk whose record stands for all rows.
-    uint32_t next_row = 0;             // Of the request.
+    std::optional<uint32_t> stand_in;  // The chunk whose record replaces all rows.
+    uint32_t next_row = 0;             // Index in the request's rows.
   };
 
   void Later(absl::Duration delay, std::function<void()> action);
@@ -137,7 +139,7 @@ class SimServer {
   bool RefusesFetch(const SessionPtr& session, const FetchRequest& fetch,
                     const OpenedWindow& window);
   bool IsEmpty(const OpenedWindow& window) const;
-  // The damage in the window's records or its spare's; the error names no request or window yet.
+  // The damage in the window's records or its spare's. The error names no request or window yet.
   std::optional<StreamError> FindDamage(const OpenedWindow& window) const;
   void Die();
   bool Allows(const Session& session, const OpenedWindow& window, const FetchRequest& fetch);
@@ -160,11 +162,11 @@ class SimServer {
   uint64_t deaths_ = 0;
   bool talked_nonsense_ = false;
   bool alive_ = false;
-  bool silent_ = false;  // While not alive.
+  bool silent_ = false;  // While it is not alive: it does not even refuse streams.
   bool stalled_ = false;
   bool draining_ = false;
   uint64_t starts_ = 0;
-  std::vector<std::function<void()>> deferred_;  // While stalled.
+  std::vector<std::function<void()>> deferred_;  // Calls that came while it is stalled.
 
   std::vector<SessionPtr> sessions_;
   std::unique_ptr<WindowStore> store_;

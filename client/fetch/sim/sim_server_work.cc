@@ -1,4 +1,4 @@
-// What a simulated server does with its requests, and what happens to it.
+// How a simulated server handles its requests and the faults that happen to it.
 #include <algorithm>
 #include <utility>
 
@@ -14,14 +14,14 @@ void SimServer::Queue(const SessionPtr& session, const FetchRequest& fetch,
   Decode();
 }
 
-// Every free core takes the part that is needed first.
+// Gives each free core the part that is needed first.
 void SimServer::Decode() {
   while (busy_cores_ < model_.cores && !jobs_.empty()) {
     Job job = std::move(jobs_.begin()->second);
     jobs_.erase(jobs_.begin());
     if (!Serves(job.session) || !job.session->requests.contains(job.fetch.request) ||
         !job.session->windows.contains(job.fetch.window)) {
-      continue;  // Cancelled, released or gone.
+      continue;  // It was cancelled or released, or its stream is gone.
     }
     ++busy_cores_;
     const uint32_t rows =
@@ -147,7 +147,7 @@ void SimServer::Resume() {
   if (!std::exchange(stalled_, false)) return;
   const uint64_t start = starts_;
   for (auto& action : std::exchange(deferred_, {})) {
-    if (start != starts_) return;  // It died of one.
+    if (start != starts_) return;  // One of them killed the server.
     action();
   }
 }

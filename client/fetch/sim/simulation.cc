@@ -14,10 +14,11 @@ namespace penstock::sim {
 namespace {
 
 constexpr uint64_t kMaxEvents = 20'000'000;
-// What the controller needs, at most, to see that a server is late and to have the rows of another:
-// its time for a first load is 3 s.
+// How long the controller needs, at most, to see that a server is late and to get the rows from
+// another. Its limit for a first load is 3 s.
 constexpr absl::Duration kHandOver = absl::Seconds(4);
-// For a spare: of each that is tried, the only server up may be asked twice, 5 s apart.
+// Extra time to search for a spare: for each one that is tried, the only server that is up may be
+// asked twice, 5 s apart.
 constexpr absl::Duration kSearch = absl::Minutes(3);
 constexpr absl::Duration kLong = absl::Seconds(3);
 
@@ -29,7 +30,8 @@ class Run {
   Outcome Go() {
     Outcome outcome;
     if (!MakeRanks()) {
-      outcome.finished = true;  // Fewer rows than one step: nothing to read.
+      // The epoch has fewer rows than one step, so there is nothing to read.
+      outcome.finished = true;
       return outcome;
     }
     for (const Fault& fault : scenario_.faults) Schedule(fault);
@@ -42,9 +44,9 @@ class Run {
   }
 
  private:
-  // Longer than anything may take that is not waited for in vain: a silent server is given up
-  // after silence_timeout, a request after three times that, and then asked of another one. A
-  // window that kills servers may keep them down until every rank has proved it.
+  // Sets a patience that is longer than any wait with a good outcome. A silent server is given up
+  // after silence_timeout. A request is given up after three times that, and then sent to another
+  // server. A window that kills servers may keep them down until every rank has proved it.
   static FleetModel Model(const Scenario& scenario,
                           const std::function<void(const std::string&)>& log) {
     FleetModel model = scenario.fleet;
@@ -92,7 +94,7 @@ class Run {
     return data.concerns(id) ? data.StandIn(order, id) : std::nullopt;
   }
 
-  // Whether a rank may meet a window for which no chunk can stand.
+  // Whether a rank may meet a window that no chunk can replace.
   bool LacksStandIn() const {
     if (!scenario_.bad_data || !scenario_.bad_data->empty) return false;
     const auto [lane, index] = scenario_.bad_data->window;
@@ -163,7 +165,7 @@ class Run {
           server.manners() = {};
           break;
         default:
-          SetMember(fault.server, true);  // Also a way of joining.
+          SetMember(fault.server, true);  // Some servers join in this way.
       }
     });
   }
@@ -195,7 +197,7 @@ class Run {
     }
   }
 
-  // The last one stays.
+  // The last member stays.
   void SetMember(uint32_t server, bool member) {
     const bool is_member = std::find(members_.begin(), members_.end(), server) != members_.end();
     if (is_member == member || (!member && members_.size() == 1)) return;
@@ -254,7 +256,7 @@ class Run {
     const std::vector<absl::StatusCode>& may = scenario_.may_end_with;
     if (std::find(may.begin(), may.end(), rank.failure().code()) != may.end()) return true;
     if (absl::IsDataLoss(rank.failure())) return LacksStandIn();
-    // Each refuses what it is asked for.
+    // The cause may be that each server refused what it was asked for.
     if (absl::StrContains(rank.failure().message(), Manners().refusal.message()) ||
         absl::IsResourceExhausted(rank.failure())) {
       return HadNoneForLong(rank);
@@ -270,14 +272,14 @@ class Run {
            (all_may_be_refused || HadNoneForLong(rank));
   }
 
-  // No healthy server, until a short time before it failed.
+  // Whether the rank had no healthy server until a short time before it failed.
   bool HadNoneForLong(const SimRank& rank) const {
     return rank.healthy_before_failure() <=
            scenario_.rank.controller.silence_timeout + absl::Seconds(5);
   }
 
-  // Three before a window is suspected and at most ten that prove it; and each time before it is
-  // suspected it may be on its way to all servers.
+  // Three deaths before a window is suspected and at most ten that prove it. Before it is
+  // suspected, each of the three requests may be in flight to all servers.
   static uint64_t DeathsOfARank(uint64_t servers) { return 13 + 3 * servers; }
 
   const Scenario& scenario_;

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Of every shard: 2,000 in all, 400 under a sanitizer. The test's name says which.
+// Seeds of each shard: 2,000 over all shards, 400 under a sanitizer. The test's name has the range.
 #ifdef PENSTOCK_SANITIZED
 constexpr uint64_t kSeeds = 100;
 #else
@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, LateServersTest, ::testing::Range<uint64_t>(0, 2
                                                (shard.param + 1) * kSeeds - 1);
                          });
 
-// Whole windows are damaged, and chunks that could stand for them too.
+// Whole windows are damaged, and so are chunks that could replace them.
 class SparesTest : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(SparesTest, AllRanksAndServersComeToTheSameStandIn) {
@@ -77,9 +77,9 @@ INSTANTIATE_TEST_SUITE_P(Seeds, SparesTest, ::testing::Range<uint64_t>(0, 2),
                                                (shard.param + 1) * kSeeds - 1);
                          });
 
-// One that still answers does what the silent ones do not, but for few lanes that it was never
-// asked for: the remaining seed's. Before, 9 of 500 waited until the silent ones were taken for
-// lost.
+// A server that still answers takes over from the silent ones. One seed is an exception: it has few
+// lanes, and that server was never asked for any of them. Without this, 9 of 500 seeds wait until
+// the silent servers are given up as lost.
 TEST(HiccupTest, MostServersMayStopAtOneMoment) {
   std::vector<std::string> waited_long;
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -91,8 +91,9 @@ TEST(HiccupTest, MostServersMayStopAtOneMoment) {
                                                   << absl::StrJoin(waited_long, "\n");
 }
 
-// Servers that were never asked, or answered within the same moment as they said ready, were once
-// no measure for the one that is late; or it was asked for so much that it could not be late.
+// Seeds with these difficulties: a server was never asked, or answered at the moment at which it
+// was ready, so it is no measure for the late one; or the late server has so many requests that it
+// cannot be late.
 TEST(SimulationReplayTest, LateServersThatOnceWereWaitedFor) {
   for (uint64_t seed : {979, 1093, 1317, 2951, 4033, 5892, 8545, 9695}) {
     EXPECT_EQ(Simulate(Trouble::kLateServers, seed).violation, "")
@@ -100,8 +101,8 @@ TEST(SimulationReplayTest, LateServersThatOnceWereWaitedFor) {
   }
 }
 
-// Found among 100,000: streams that break by chance while one window is asked for alone, a window
-// that escapes blame, a second opinion that is late.
+// Found among 100,000 seeds: streams that break by chance while one window is requested alone, a
+// window that escapes blame, a second opinion that comes late.
 TEST(SimulationReplayTest, SeedsThatOnceBrokeAPromise) {
   for (uint64_t seed : {56325, 58790, 83987, 89436, 98473}) {
     EXPECT_EQ(Simulate(DrawScenario(seed)).violation, "") << "replay with: " << ReplayCommand(seed);
@@ -137,7 +138,7 @@ TEST(SimulationReplayTest, ASeedGivesTheSameRunToTheLastEvent) {
   EXPECT_EQ(first, second);
 }
 
-// What penstock-sim runs when it is told so.
+// Each option of penstock-sim runs this kind of fleet.
 TEST(SimulationReplayTest, EachKindOfFleetHasItsCommand) {
   const std::string program = "build/release/bin/penstock-sim";
   EXPECT_EQ(ReplayCommand(17), program + " --seed 17");
@@ -149,7 +150,7 @@ TEST(SimulationReplayTest, EachKindOfFleetHasItsCommand) {
   EXPECT_NE(Simulate(Trouble::kHiccup, 57).hash, Simulate(DrawScenario(57)).hash);
 }
 
-// Two builds that give the same hashes want the same done, at the same times.
+// Two builds that give the same hashes give the same commands at the same times.
 TEST(SimulationReplayTest, HashesTheCommandsOfASeed) {
   std::set<uint64_t> hashes;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
@@ -157,7 +158,7 @@ TEST(SimulationReplayTest, HashesTheCommandsOfASeed) {
     EXPECT_EQ(Simulate(DrawScenario(seed)).hash, hash) << ReplayCommand(seed);
     hashes.insert(hash);
   }
-  EXPECT_GT(hashes.size(), 15u);  // Some have no step to read, and so no command.
+  EXPECT_GT(hashes.size(), 15u);  // Some seeds have no step to read, and so no command.
 }
 
 TEST(SimulationReplayTest, TheLogChangesNothing) {

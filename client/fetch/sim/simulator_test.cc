@@ -1,4 +1,4 @@
-// That the simulator notices what it is there to notice.
+// Tests that the simulator detects what it is meant to detect.
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,7 +21,7 @@ ChunkTable Chunks(uint32_t chunks, uint32_t rows) {
   return {std::vector<uint32_t>(chunks, rows), std::vector<uint32_t>(chunks, rows * 200), 1};
 }
 
-// One lane and windows of one chunk of eight rows; steps of eight rows: step i is window i.
+// One lane, windows of one chunk of eight rows, and steps of eight rows. So step i is window i.
 class StepCheckerTest : public ::testing::Test {
  protected:
   static constexpr uint32_t kRows = 8;
@@ -75,7 +75,7 @@ TEST_F(StepCheckerTest, FindsAStepOutOfOrder) {
   EXPECT_THAT(Deliver(1, 0), HasSubstr("where step 0 was due"));
 }
 
-// A server alone, with somebody who listens.
+// A server alone, with a listener for its messages.
 class SimServerTest : public ::testing::Test, public Surroundings {
  protected:
   SimServerTest() : server_(0, Model(), queue_, *this, 1) {

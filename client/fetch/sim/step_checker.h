@@ -1,4 +1,4 @@
-// What a rank's slots must hold: every row once, in the order of the plan.
+// Checks what a rank's slots hold: every row once, in the order of the plan.
 #ifndef PENSTOCK_CLIENT_FETCH_SIM_STEP_CHECKER_H_
 #define PENSTOCK_CLIENT_FETCH_SIM_STEP_CHECKER_H_
 
@@ -16,27 +16,28 @@
 
 namespace penstock::sim {
 
-// Slots whose rows are RowContent(), or StandInContent(), checked against the plan by a walk of its
-// own. Every method returns what is wrong, or nothing. Not thread-safe.
+// Slots whose rows are RowContent() or StandInContent(). It checks them against the plan with its
+// own walk. Every method returns what is wrong, or the empty string. Not thread-safe.
 class StepChecker {
  public:
-  // The chunk that stands for all rows of a window; absent: they are its own.
+  // Returns the chunk that replaces all rows of a window. Absent: the rows are the window's own.
   using StandIn = std::function<std::optional<uint32_t>(const EpochOrder&, WindowId)>;
 
   // `plan` must outlive it. `stand_in` may be null.
   StepChecker(const Plan& plan, const Steps& steps, uint32_t slots, StandIn stand_in = nullptr);
 
-  // A part's rows come to a slot: each must have been empty, and not the consumer's.
+  // A part's rows come to a slot. Each row must have been empty, and the slot must not be the
+  // consumer's.
   std::string Copy(const RowCopy& copy, const std::vector<uint64_t>& content);
   // The slot becomes the consumer's.
   std::string Deliver(const ReadyStep& step);
-  // It is the controller's again, and empty.
+  // The slot is the controller's again, and empty.
   void Release(uint32_t slot);
 
  private:
   struct Slot {
     bool delivered = false;
-    std::vector<uint64_t> rows;  // 0: nothing yet.
+    std::vector<uint64_t> rows;  // 0: empty.
   };
 
   std::string CheckRange(const RowRange& range, const Slot& slot, uint64_t& at);

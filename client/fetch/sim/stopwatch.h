@@ -1,4 +1,4 @@
-// Measures what a piece of code takes without the parts of it that are somebody else's.
+// Measures the time of a piece of code, without the calls that it makes into other code.
 #ifndef PENSTOCK_CLIENT_FETCH_SIM_STOPWATCH_H_
 #define PENSTOCK_CLIENT_FETCH_SIM_STOPWATCH_H_
 
@@ -10,11 +10,11 @@
 
 namespace penstock::sim {
 
-// Processor time of this thread, so that what else the machine does counts as little as possible.
-// What reading that clock takes is measured first and left out. Not thread-safe.
+// Measures processor time of this thread, so that other work of the machine hardly counts. It first
+// measures how long reading that clock takes, and subtracts this. Not thread-safe.
 class Stopwatch {
  public:
-  // Runs, or pauses, until the end of a scope, and then again the other way round.
+  // Runs or pauses the stopwatch until the end of a scope. Then it does the opposite.
   class Scope {
    public:
     Scope(Stopwatch& watch, bool run) : watch_(watch), run_(run) { watch_.Turn(run_); }
@@ -27,7 +27,7 @@ class Stopwatch {
     const bool run_;
   };
 
-  // Off: measures nothing, and costs next to nothing.
+  // `on` false: measures nothing and costs almost nothing.
   explicit Stopwatch(bool on) : on_(on) {
     if (on_) Calibrate();
   }
@@ -61,9 +61,9 @@ class Stopwatch {
   }
 
   const bool on_;
-  int64_t cost_ = 0;       // Nanoseconds, of one reading, at the least.
-  int64_t total_ = 0;      // Likewise.
-  int64_t intervals_ = 0;  // That are in it.
+  int64_t cost_ = 0;       // Nanoseconds; minimum for one reading of the clock.
+  int64_t total_ = 0;      // Nanoseconds.
+  int64_t intervals_ = 0;  // Number of intervals in total_.
   int64_t since_ = 0;
 };
 

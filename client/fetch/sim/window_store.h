@@ -1,4 +1,4 @@
-// The windows that a simulated server has read, is reading, or is yet to read.
+// The windows that a simulated server has read, is reading, or will read.
 #ifndef PENSTOCK_CLIENT_FETCH_SIM_WINDOW_STORE_H_
 #define PENSTOCK_CLIENT_FETCH_SIM_WINDOW_STORE_H_
 
@@ -17,12 +17,12 @@ namespace penstock::sim {
 
 struct StoreOptions {
   uint32_t parallel_loads = 4;
-  absl::Duration seek = absl::Milliseconds(1);  // Of every load.
-  double rows_per_second = 1e6;                 // Of one load.
-  uint32_t idle_windows = 64;                   // Kept beside those that are open.
+  absl::Duration seek = absl::Milliseconds(1);  // For each load.
+  double rows_per_second = 1e6;                 // For one load.
+  uint32_t idle_windows = 64;                   // Windows kept beside the open ones.
 };
 
-// A load that was begun.
+// A load that was started.
 struct LoadRecord {
   absl::Time at;
   WindowId window;
@@ -30,18 +30,19 @@ struct LoadRecord {
   uint32_t server = 0;
 };
 
-// Reads each window once for all sessions that have it open, earliest needed first, and keeps it
-// while one has and for some while after. Not thread-safe.
+// Reads each window once for all sessions that have it open, earliest needed first. Keeps it while
+// a session has it open, and for a while afterwards. Not thread-safe.
 class WindowStore {
  public:
   using Timer = std::function<void(absl::Duration, std::function<void()>)>;
   using Note = std::function<void(WindowId, uint32_t rows)>;
 
-  // `timer` runs an action later, `note` hears of each load; what they hold must outlive the store.
+  // `timer` runs an action later; `note` is told of each load. Whatever they refer to must outlive
+  // the store.
   WindowStore(const StoreOptions& options, Timer timer, Note note)
       : options_(options), timer_(std::move(timer)), note_(std::move(note)) {}
 
-  // Calls `ready` when it is there, perhaps at once.
+  // Calls `ready` when the window is loaded, perhaps at once.
   void Open(WindowId id, uint32_t rows, uint64_t needed_at, std::function<void()> ready);
   // Undoes one Open().
   void Close(WindowId id);
@@ -54,7 +55,7 @@ class WindowStore {
     bool loading = false;
     bool loaded = false;
     std::vector<std::function<void()>> waiting;
-    std::list<WindowId>::iterator idle;  // Where pins is 0 and it is loaded.
+    std::list<WindowId>::iterator idle;  // Valid if pins is 0 and the window is loaded.
   };
 
   void LoadNext();
@@ -66,7 +67,7 @@ class WindowStore {
   const Note note_;
   std::map<WindowId, Entry> entries_;
   std::set<std::pair<uint64_t, WindowId>> queue_;
-  std::list<WindowId> idle_;  // Used last at the back.
+  std::list<WindowId> idle_;  // The most recently used one is last.
   uint32_t loading_ = 0;
 };
 
