@@ -19,8 +19,8 @@
 
 namespace penstock {
 
-// Appears whole, with one line "HOST:PORT"; the destructor removes it, unless another server has
-// put its own in its place: a restart may start the new one first. Not thread-safe.
+// The file appears whole, with one line "HOST:PORT". The destructor removes it, unless another
+// server has replaced it: a restart may start the new server first. Not thread-safe.
 class AddressFile {
  public:
   AddressFile() = default;
@@ -30,7 +30,8 @@ class AddressFile {
     if (!path_.empty() && IsOurs()) unlink(path_.c_str());
   }
 
-  // kAlreadyExists: what lies there is no such file, nor empty; it is left alone.
+  // Writes the file. kAlreadyExists: the existing file is neither an address file nor empty; it is
+  // left unchanged. Other errors as WriteFileAtomically().
   absl::Status Write(std::string path, const std::string& address) {
     if (!MayReplace(path)) {
       return absl::AlreadyExistsError(absl::StrCat(
@@ -54,8 +55,8 @@ class AddressFile {
            (line.find_first_of(" \t\n") == line.npos && ParseListenAddress(line).ok());
   }
 
-  // The time too: the number of a file that is gone is given to another one. Not the time of
-  // its last change, which a chmod sets.
+  // Compares the modification time too, because the inode number of a deleted file is used again.
+  // Does not compare the change time, which chmod changes.
   bool IsOurs() const {
     const FileStamp now = FileStamp::At(path_);
     return now.device == written_.device && now.inode == written_.inode &&

@@ -14,9 +14,9 @@
 
 namespace penstock {
 
-// Each host has an allowance of lines, and all hosts have one together. A line that was written
-// comes back to its host's allowance after kPauseOfHost, and to the common one after kPause; they
-// come back one after the other. So a host that loops does not hide the lines of others, and many
+// Each host has an allowance of lines, and all hosts together have another. A line that was written
+// returns to its host's allowance after kPauseOfHost, and to the common one after kPause; lines
+// return one after the other. So a host that loops does not hide the lines of others, and many
 // hosts that loop do not fill the log. Thread-safe.
 class BurstLimiter {
  public:
@@ -27,7 +27,8 @@ class BurstLimiter {
   BurstLimiter(int lines_of_host, int lines)
       : burst_of_host_(lines_of_host * kPauseOfHost), burst_(lines * kPause) {}
 
-  // How many lines of all hosts were left out since the last one; none: leave this one out too.
+  // Whether to write the next line. Returns how many lines of all hosts were left out since the
+  // last written one. Absent: leave this line out too.
   std::optional<uint64_t> Allow(const std::string& host, Clock::time_point now = Clock::now()) {
     MutexLock lock(&mutex_);
     const auto found = hosts_.find(host);
@@ -38,8 +39,8 @@ class BurstLimiter {
       ++left_out_;
       return std::nullopt;
     }
-    // Those with a whole allowance are as good as new. So there are no more hosts than lines in the
-    // time that a whole allowance takes.
+    // Hosts whose allowance is whole need no entry. So there are no more entries than lines in the
+    // time in which an empty allowance becomes whole.
     std::erase_if(hosts_, [now](const auto& entry) { return entry.second <= now; });
     hosts_.insert_or_assign(host, of_host);
     all_ = of_all;
@@ -50,7 +51,7 @@ class BurstLimiter {
   const Clock::duration burst_of_host_;
   const Clock::duration burst_;
   Mutex mutex_;
-  // When the allowance is whole again.
+  // When the host's allowance is whole again.
   std::map<std::string, Clock::time_point> hosts_ ABSL_GUARDED_BY(mutex_);
   Clock::time_point all_ ABSL_GUARDED_BY(mutex_);
   uint64_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;

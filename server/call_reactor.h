@@ -14,13 +14,13 @@
 
 namespace penstock {
 
-// absl::Status and grpc::Status number their codes alike.
+// absl::Status and grpc::Status number their codes in the same way.
 inline grpc::Status ToGrpcStatus(const absl::Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
 }
 
-// gRPC begins a call of this kind once its headers are there. It would begin others once it has
-// their request, and could hold any number of them before anything of ours sees one.
+// gRPC starts a call of this kind once its headers are complete. It starts other kinds only once it
+// has their request, and could hold any number of them before any code of ours sees one.
 using CallReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 inline grpc::ByteBuffer ToByteBuffer(const std::string& serialized) {
@@ -32,11 +32,11 @@ inline grpc::ByteBuffer ToByteBuffer(const google::protobuf::MessageLite& messag
 }
 
 // Refuses a call as soon as it begins. Owns itself. A call that the client cancelled counts as
-// unanswered: a flood of calls that are reset must not look like work.
+// unanswered, so that a flood of reset calls does not look like work.
 class RefusedCall final : public CallReactor {
  public:
   RefusedCall(OpenCall call, const absl::Status& cause) : call_(std::move(call)) {
-    call_.OnRequest();  // It waits for none.
+    call_.OnRequest();  // The call does not wait for its request.
     Finish(ToGrpcStatus(cause));
   }
 

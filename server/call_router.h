@@ -1,4 +1,4 @@
-// Every call of one port, by the name of its method.
+// Routes every call of one port by the name of its method.
 #ifndef PENSTOCK_SERVER_CALL_ROUTER_H_
 #define PENSTOCK_SERVER_CALL_ROUTER_H_
 
@@ -13,15 +13,15 @@
 
 namespace penstock {
 
-// Counts each call as soon as its headers are there, those of methods that do not exist too.
-// Add() what there is before the server starts. Thread-safe from then on.
+// Counts each call as soon as its headers are complete, including calls of unknown methods. Call
+// Add() before the server starts. Thread-safe afterwards.
 class CallRouter final : public grpc::CallbackGenericService {
  public:
   using Handler = std::function<CallReactor*(grpc::CallbackServerContext& context, OpenCall call)>;
 
   explicit CallRouter(GuardedPort port) : port_(std::move(port)) {}
 
-  // `method`: "/penstock.v1.PieceService/Stats".
+  // `method` is, for example, "/penstock.v1.PieceService/Stats".
   void Add(const std::string& method, Handler handler) {
     handlers_.emplace(method, std::move(handler));
   }

@@ -10,7 +10,7 @@ namespace penstock {
 namespace {
 
 constexpr int kReadChunk = 2 << 10;
-// With it gRPC 1.51 reads 8 KiB where less was asked for. gRPC knows it as an experiment.
+// With it gRPC 1.51 reads 8 KiB even where less was asked for. gRPC calls it an experiment.
 constexpr char kLargeReads[] = "tcp_read_chunks";
 
 }  // namespace
@@ -23,19 +23,20 @@ void ReadLittleAtATime() {
 
 void LimitConnections(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxCallsPerConnection);
-  // Of TLS and of HTTP/2's first frames. Whoever then asks for nothing is let go after a minute.
+  // For TLS and HTTP/2's first frames. A connection without calls is closed after a minute.
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 60'000);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 8 << 10);
-  // A client that vanished without a word is noticed within 20 s, and may ask the same of us.
+  // A client that vanished without a word is noticed within 20 s. Clients may ping us in the same
+  // way.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1'000);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // Clients send little. So a call's window need not grow with the link, and gRPC need not read
-  // much at once: what it has read it takes memory for, before the guard can see it.
+  // Clients send little, so a call's window need not grow with the link. Nor need gRPC read much at
+  // once: it allocates memory for what it reads before the guard can see it.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadChunk);
   builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kReadChunk);

@@ -1,4 +1,4 @@
-// What a connection may take of this process, whoever speaks on it.
+// Limits what a connection may use of this process, whoever connects.
 #ifndef PENSTOCK_SERVER_CONNECTION_LIMITS_H_
 #define PENSTOCK_SERVER_CONNECTION_LIMITS_H_
 
@@ -8,15 +8,16 @@ class ServerBuilder;
 
 namespace penstock {
 
-// Calls that are open at once on one connection. Ours use one; a proxy, or a probe, may use more.
-// A client that has been told so and opens more loses the connection.
+// Calls that may be open at once on one connection. Our clients use one; a proxy or a probe may use
+// more. A client that was told this limit and opens more loses the connection.
 constexpr int kMaxCallsPerConnection = 32;
 
-// For main(), while there is one thread and gRPC has not started. gRPC takes memory for all that it
-// has read of a connection before anything of ours can end the connection.
+// Call it in main(), while there is one thread and gRPC has not started. gRPC allocates memory for
+// all that it has read from a connection before any code of ours can end the connection.
 void ReadLittleAtATime();
 
-// For every port: whoever is refused takes memory too, until it has read that.
+// Applies to every port, because a connection that is refused also uses memory until it has read
+// the refusal.
 void LimitConnections(grpc::ServerBuilder& builder);
 
 }  // namespace penstock

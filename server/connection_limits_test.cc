@@ -1,4 +1,4 @@
-// What one connection may open, said and done in frames of HTTP/2: gRPC's own client would wait.
+// What one connection may open, tested with raw HTTP/2 frames: gRPC's own client would wait.
 #include "server/connection_limits.h"
 
 #include <arpa/inet.h>
@@ -49,13 +49,13 @@ struct Frame {
   std::string payload = {};
 };
 
-// A header that no table is asked for.
+// A header without a reference to a table.
 std::string Header(absl::string_view name, absl::string_view value) {
   return absl::StrCat(absl::string_view("\0", 1), BigEndian(name.size(), 1), name,
                       BigEndian(value.size(), 1), value);
 }
 
-// A client that says what it likes. Not thread-safe.
+// A client that sends any bytes. Not thread-safe.
 class RawClient {
  public:
   explicit RawClient(const std::string& address) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
@@ -67,7 +67,7 @@ class RawClient {
     to.sin_port = htons(static_cast<uint16_t>(port));
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(connect(fd_.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
-    const timeval patience = {120, 0};  // A test that fails ends.
+    const timeval patience = {120, 0};  // So that a failing test ends.
     setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     Send({kSettings}, 0);
@@ -77,7 +77,7 @@ class RawClient {
     Send(absl::StrCat(BigEndian(frame.payload.size(), 3), BigEndian(frame.type, 1),
                       BigEndian(frame.flags, 1), BigEndian(stream, 4), frame.payload));
   }
-  // The n-th call of this client.
+  // Opens the n-th call of this client.
   void OpenWatch(uint32_t n) {
     const uint32_t stream = 2 * n + 1;
     const std::string headers = absl::StrCat(
@@ -87,7 +87,7 @@ class RawClient {
     Send({kData, kEndStream, std::string(5, '\0')}, stream);
   }
 
-  // False: the server has closed the connection.
+  // Returns false if the server has closed the connection.
   bool Read(Frame& frame) {
     std::string head(9, '\0');
     if (!ReadAll(head)) return false;
@@ -99,7 +99,7 @@ class RawClient {
 
  private:
   void Send(const std::string& bytes) {
-    // A server that has closed the connection is what some wait for.
+    // Some callers expect that the server has closed the connection.
     (void)send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
   bool ReadAll(std::string& bytes) {
@@ -111,7 +111,7 @@ class RawClient {
   const UniqueFd fd_;
 };
 
-// What the server's first settings say, by number.
+// Returns the server's first settings, by number.
 std::map<uint64_t, uint64_t> ReadSettings(RawClient& client) {
   Frame frame;
   while (client.Read(frame)) {

@@ -14,8 +14,8 @@
 namespace penstock {
 namespace {
 
-// The C library's own way to exchange certificates; its C++ cover in 1.51 has only experimental
-// ones that watch files on a thread and cannot say what is wrong with them.
+// Uses the C library's way to exchange certificates. The C++ wrapper of gRPC 1.51 has only
+// experimental ways, which watch files on a thread and cannot say what is wrong with them.
 class ReloadingCredentials final : public grpc::ServerCredentials {
  public:
   explicit ReloadingCredentials(PemPaths paths)
@@ -59,13 +59,13 @@ class ReloadingCredentials final : public grpc::ServerCredentials {
     }
     said_.clear();
     const grpc_ssl_pem_key_cert_pair pair = {texts->key.c_str(), texts->cert.c_str()};
-    // gRPC 1.51 asserts that there are roots, also where nobody is asked for a certificate.
+    // gRPC 1.51 asserts that there are roots, even if no client is asked for a certificate.
     const std::string& roots = required_ ? texts->ca : texts->cert;
     *config = grpc_ssl_server_certificate_config_create(roots.c_str(), &pair, 1);
     return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
   }
 
-  // Says each fault once, not at each connection.
+  // Logs each fault once, not for each connection.
   grpc_ssl_certificate_config_reload_status Keep(const absl::Status& fault)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::string message(fault.message());
@@ -85,7 +85,8 @@ class ReloadingCredentials final : public grpc::ServerCredentials {
 
   const bool required_;
   grpc_server_credentials* credentials_ = nullptr;
-  // gRPC fetches under a lock of its own; this one is for the analysis, and free of contention.
+  // gRPC fetches under its own lock. This one serves the thread-safety analysis and is never
+  // contended.
   Mutex mutex_;
   PemWatcher files_;
   std::optional<PemTexts> first_;

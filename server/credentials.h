@@ -10,11 +10,12 @@
 
 namespace penstock {
 
-// With `files.ca` a client must have a certificate that it signed. The files are looked at for each
-// new connection: what has changed is used from then on, what cannot be used is logged and what was
-// there before goes on. Must outlive the grpc::Server. Warnings are logged.
+// Makes the credentials. With `files.ca`, a client must have a certificate signed by one of these
+// CAs. The files are checked for each new connection. If they have changed, the new contents are
+// used; if they cannot be used, this is logged and the old contents stay in use. Warnings are
+// logged. The result must outlive the grpc::Server.
 //
-// The errors of LoadPemFiles().
+// Errors as LoadPemFiles().
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeTlsCredentials(PemPaths files);
 
 }  // namespace penstock

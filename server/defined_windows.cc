@@ -9,14 +9,14 @@ namespace penstock {
 
 absl::Status DefinedWindows::Add(uint64_t window, uint64_t bytes, absl::Status refused) {
   MarkFailed();
-  // Its number may be used again.
+  // The number of a failed window may be used again.
   const auto before = windows_.find(window);
   if (before != windows_.end() && before->second.failed) Forget(before);
   PENSTOCK_RETURN_IF_ERROR(pass_.AddDefinition(bytes));
   auto [entry, is_new] = windows_.try_emplace(window);
   Definition& definition = entry->second;
   definition.bytes += bytes;
-  // Otherwise the session knows whether the number may be used again.
+  // If both are OK, the session knows whether the number may be used again.
   if (!is_new && refused.ok() != definition.refused.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("window ", window, " is open already"));
   }

@@ -1,4 +1,4 @@
-// The windows that one stream's client has defined, and the bytes that it said for them.
+// The windows that the client of one stream has defined, and the bytes of these definitions.
 #ifndef PENSTOCK_SERVER_DEFINED_WINDOWS_H_
 #define PENSTOCK_SERVER_DEFINED_WINDOWS_H_
 
@@ -13,24 +13,25 @@
 
 namespace penstock {
 
-// A window that may not be read is known here alone: its requests get errors, as those of one that
-// the session gave up do. Not thread-safe but for OnFailed().
+// Only this class knows windows that may not be read. Their requests get errors, like the requests
+// of a window that the session gave up. Not thread-safe, except for OnFailed().
 class DefinedWindows {
  public:
-  // Beyond it those that failed are forgotten. The session limits those that it knows.
+  // Above this number, failed windows are forgotten. The session limits the windows that it knows.
   static constexpr size_t kMost = 1024;
 
-  // `pass` counts the bytes; it outlives this.
+  // `pass` counts the bytes. It must outlive this object.
   explicit DefinedWindows(Gate::Pass& pass) : pass_(pass) {}
 
-  // OK: a window that was `refused` is known now, any other the session must still accept.
-  // kInvalidArgument: the number is in use; kResourceExhausted: a limit, with the numbers.
+  // Adds a window. OK: if `refused` is not OK, the window is only known here; otherwise the session
+  // must still accept it. kInvalidArgument: the number is in use. kResourceExhausted: a limit is
+  // reached; the message has the numbers.
   absl::Status Add(uint64_t window, uint64_t bytes, absl::Status refused);
-  // Why its requests fail; OK: ask the session.
+  // Returns why the window's requests fail. OK: ask the session.
   absl::Status Refusal(uint64_t window) const;
-  // Whether the session is to release it too.
+  // Removes the window. Returns whether the session must release it too.
   bool Remove(uint64_t window);
-  // The session gave it up. On any thread, before the client hears of it.
+  // The session gave the window up. Called on any thread, before the client is told.
   void OnFailed(uint64_t window);
 
   size_t size() const { return windows_.size(); }
@@ -49,7 +50,7 @@ class DefinedWindows {
   Gate::Pass& pass_;
   Windows windows_;
   Mutex mutex_;
-  std::vector<uint64_t> failed_ ABSL_GUARDED_BY(mutex_);  // Not marked yet.
+  std::vector<uint64_t> failed_ ABSL_GUARDED_BY(mutex_);  // Windows not yet marked as failed.
 };
 
 }  // namespace penstock

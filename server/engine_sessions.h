@@ -1,4 +1,4 @@
-// The real engine as the service's source of sessions.
+// Makes sessions of the real engine for the service.
 #ifndef PENSTOCK_SERVER_ENGINE_SESSIONS_H_
 #define PENSTOCK_SERVER_ENGINE_SESSIONS_H_
 
@@ -14,8 +14,8 @@ namespace penstock {
 // Thread-safe.
 class EngineSessions final : public SessionSource {
  public:
-  // What waits to be decoded costs no memory, so a stream may ask for several times what the
-  // engine lets it hold: requests must be there while others wait for their window.
+  // Rows that wait to be decoded use no memory. So a stream may request several times what the
+  // engine lets it hold: some requests must be ready while others wait for their window.
   static constexpr uint64_t kCreditPerPartByte = 4;
 
   explicit EngineSessions(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}

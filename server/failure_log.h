@@ -1,4 +1,4 @@
-// What the log says of one stream's windows that fail.
+// Logs the windows of one stream that fail.
 #ifndef PENSTOCK_SERVER_FAILURE_LOG_H_
 #define PENSTOCK_SERVER_FAILURE_LOG_H_
 
@@ -13,14 +13,15 @@
 
 namespace penstock {
 
-// One line for a window, as its requests fail for the same reason, and one for a stream whose
-// windows do not fit together; fewer where the host's streams before had many. Thread-safe.
+// Logs one line for each failed window, because its requests fail for the same reason, and one line
+// for a stream whose windows do not fit together. Logs fewer lines if earlier streams of the host
+// had many. Thread-safe.
 class FailureLog {
  public:
-  // The windows that get a line; the rest are counted.
+  // This many windows get a line. The rest are only counted.
   static constexpr uint64_t kMaxLogged = 20;
 
-  // `pass` outlives this.
+  // `pass` must outlive this object.
   FailureLog(const Gate::Pass& pass, std::string peer) : pass_(pass), peer_(std::move(peer)) {}
 
   void Add(const StreamError& error, absl::string_view client);

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// "ipv4:10.0.0.1:4711" without the port: a host is limited, whatever ports it connects from.
+// Returns "ipv4:10.0.0.1" for "ipv4:10.0.0.1:4711": limits apply to a host, whatever its ports.
 std::string HostOf(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
 
 absl::string_view AuthorizationOf(const grpc::CallbackServerContext& context) {
@@ -25,7 +25,7 @@ struct Limit {
   absl::string_view what;
   size_t all;
   size_t of_host;
-  absl::string_view advice, advice_of_host;  // Behind the numbers.
+  absl::string_view advice, advice_of_host;  // Appended to the numbers in the message.
 };
 
 Limit LimitOf(CallKind kind, const ServiceLimits& limits) {
@@ -37,8 +37,8 @@ Limit LimitOf(CallKind kind, const ServiceLimits& limits) {
           limits.max_calls_per_host, ": ask again", ": ask again"};
 }
 
-// Who sends no token does not hide who sends a wrong one. Those words are ours; others hold numbers
-// and a host.
+// Returns the kind of log line. A client without a token does not hide one with a wrong token. The
+// text of unauthenticated errors is constant; other messages contain numbers and a host.
 std::string LogKindOf(const absl::Status& refusal) {
   if (absl::IsUnauthenticated(refusal)) return std::string(refusal.message());
   return absl::StatusCodeToString(refusal.code());

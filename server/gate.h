@@ -1,4 +1,4 @@
-// What every call but health passes before it is served.
+// The check that every call except health must pass before it is served.
 #ifndef PENSTOCK_SERVER_GATE_H_
 #define PENSTOCK_SERVER_GATE_H_
 
@@ -23,10 +23,11 @@ namespace penstock {
 
 enum class CallKind { kStream, kManifest, kStats };
 
-// Checks the token and counts what is open. Thread-safe.
+// Checks the token and counts open calls and definitions. Thread-safe.
 class Gate {
  public:
-  // Held while a call is served; what it was counted as goes with it. Move-only.
+  // Held while a call is served. When it is destroyed, whatever was counted for the call is
+  // subtracted. Move-only.
   class Pass {
    public:
     Pass() = default;
@@ -35,16 +36,18 @@ class Gate {
     ~Pass();
 
     bool MayRead(absl::string_view path) const { return grant_ == nullptr || grant_->Allows(path); }
-    // Counts the definition of a window. kResourceExhausted: a limit, with the numbers.
+    // Counts the definition of a window. kResourceExhausted: a limit is reached; the message has
+    // the numbers.
     absl::Status AddDefinition(uint64_t bytes);
     void RemoveDefinition(uint64_t bytes);
-    // As Gate::AllowLog(): whoever is refused may come again at once.
+    // As Gate::AllowLog(). Limits lines about refused clients, which may come again at once.
     std::optional<uint64_t> AllowLog(absl::string_view kind) const { return gate_->AllowLog(kind); }
-    // As BurstLimiter::Allow(), for a line that a client came, and those that follow from it.
+    // As BurstLimiter::Allow(), for a line that a client has come, and for lines that follow from
+    // it.
     std::optional<uint64_t> AllowArrivalLog() const { return gate_->arrivals_.Allow(host_); }
-    // The same, for a line about a window that failed.
+    // As AllowArrivalLog(), for a line about a window that failed.
     std::optional<uint64_t> AllowFailureLog() const { return gate_->failures_.Allow(host_); }
-    // What it was let in by; null: no tokens are asked for.
+    // The grant of the call's token. Null: no tokens are required.
     const std::shared_ptr<const Grant>& grant() const { return grant_; }
 
    private:
@@ -55,31 +58,32 @@ class Gate {
     Gate* gate_ = nullptr;
     CallKind kind_ = CallKind::kStream;
     std::string host_;
-    std::shared_ptr<const Grant> grant_;  // Null: no tokens are asked for.
+    std::shared_ptr<const Grant> grant_;  // Null: no tokens are required.
     uint64_t definition_bytes_ = 0;
   };
 
-  // `tokens` may be null: anyone may ask.
+  // `tokens` may be null: then no token is required.
   Gate(std::unique_ptr<TokenFile> tokens, const ServiceLimits& limits)
       : limits_(limits), tokens_(std::move(tokens)) {}
 
-  // Lets a call in, and its connection rises. kUnauthenticated: no token, or none of ours.
-  // kResourceExhausted: a limit, with the numbers. Refusals are logged, at most one of a kind every
-  // 10 s.
+  // Lets a call in, and raises the standing of its connection. kUnauthenticated: there is no token,
+  // or it is not valid. kResourceExhausted: a limit is reached; the message has the numbers.
+  // Refusals are logged, at most one line of each kind every 10 s.
   absl::StatusOr<Pass> Admit(const grpc::CallbackServerContext& context, CallKind kind,
                              ConnectionAccount& account);
 
-  // Of what is refused behind the gate: as LogLimiter::Allow().
+  // As LogLimiter::Allow(), for calls that are refused after the gate.
   std::optional<uint64_t> AllowLog(absl::string_view kind) { return log_.Allow(kind); }
 
-  // Whether who comes with this grant today is let in. The token file is read if it has changed.
+  // Whether the token of `grant` is still valid with the same folders. Reads the token file again
+  // if it has changed.
   bool StillGrants(const Grant& grant) const { return tokens_->StillGrants(grant); }
 
  private:
   absl::StatusOr<Pass> TryAdmit(const grpc::CallbackServerContext& context, CallKind kind,
                                 ConnectionAccount& account);
   absl::Status Count(CallKind kind, const std::string& host);
-  // Of what is open, one count for each kind of call.
+  // Counts of what is open, for each kind of call.
   struct Open {
     size_t all = 0;
     std::map<std::string, size_t> of_host;

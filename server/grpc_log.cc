@@ -12,15 +12,15 @@
 namespace penstock {
 namespace {
 
-// Of chttp2_server.cc in gRPC 1.51, at the level DEBUG.
+// From chttp2_server.cc in gRPC 1.51, at level DEBUG.
 constexpr absl::string_view kHandshakeFailed = "Handshaking failed: ";
 
 struct Cause {
-  absl::string_view openssl;  // Its words for the reason.
+  absl::string_view openssl;  // OpenSSL's text for the reason.
   absl::string_view words;
 };
 
-// An alert is what the client says of us; the rest is what we say of the client.
+// An alert is the client's verdict on us. The other texts are our verdict on the client.
 constexpr Cause kCauses[] = {
     {"peer did not return a certificate",
      "the client sent no certificate, and --tls-client-ca wants one: give it --tls-cert and "
@@ -47,7 +47,7 @@ constexpr Cause kCauses[] = {
     {"timed out", "the client did not end its TLS handshake in time"},
 };
 
-// Never destroyed: threads of gRPC log until the process has ended.
+// Never destroyed, because gRPC's threads log until the process has ended.
 LogLimiter& Limiter() {
   static LogLimiter& limiter = *new LogLimiter;
   return limiter;
@@ -70,7 +70,7 @@ void Log(gpr_log_func_args* line) {
   if (absl::StartsWith(message, kHandshakeFailed)) {
     return LogHandshake(message.substr(kHandshakeFailed.size()));
   }
-  // The OpenSSL line of the same failure.
+  // OpenSSL's line about the same failure.
   if (line->severity != GPR_LOG_SEVERITY_ERROR || absl::StartsWith(message, "Handshake failed")) {
     return;
   }

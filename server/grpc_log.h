@@ -1,4 +1,4 @@
-// What gRPC logs, in our log.
+// Sends gRPC's log to our log.
 #ifndef PENSTOCK_SERVER_GRPC_LOG_H_
 #define PENSTOCK_SERVER_GRPC_LOG_H_
 
@@ -9,19 +9,18 @@
 
 namespace penstock {
 
-// From now on gRPC's errors are lines of spdlog, and a TLS handshake that a client failed is a
-// warning that names the cause, and counts as such; of each kind at most one line every 10 s. For
-// the whole process.
+// Makes gRPC's errors lines of spdlog, for the whole process. A TLS handshake that fails because of
+// the client becomes a warning that names the cause, and is counted. At most one line of each kind
+// is written every 10 s.
 void SendGrpcLogToSpdlog();
 
-// The cause of a failed handshake in gRPC's words, in words for an operator. Empty: the client went
-// away without one.
+// Explains gRPC's text about a failed handshake to an operator. Empty: the client closed the
+// connection without giving a reason.
 std::string ExplainHandshake(absl::string_view message);
 
-// How many connections came to nothing because client and server do not agree on TLS.
-// Of the whole process: gRPC 1.51 tells of a failed handshake in its log alone, which knows of no
-// server. A client that spoke plaintext to a TLS port, or TLS to a plain one, counts as well.
-// Thread-safe.
+// Counts the connections that failed because client and server do not agree on TLS, over the whole
+// process: gRPC 1.51 reports a failed handshake only in its log, which does not name the server. A
+// client that spoke plaintext to a TLS port, or TLS to a plaintext port, counts too. Thread-safe.
 void CountFailedHandshake();
 uint64_t NumFailedHandshakes();
 

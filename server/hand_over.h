@@ -1,4 +1,4 @@
-// Connections from our Listener to gRPC.
+// Passes connections from our Listener to gRPC.
 #ifndef PENSTOCK_SERVER_HAND_OVER_H_
 #define PENSTOCK_SERVER_HAND_OVER_H_
 
@@ -14,8 +14,8 @@ class ServerCredentials;
 
 namespace penstock {
 
-// To the server that `builder` will start, in the place of a port of its own, through the guard.
-// The server must have started before the first call.
+// Returns a function that passes connections, through the guard, to the server that `builder` will
+// start. It replaces a port of gRPC's own. The server must have started before the first call.
 Listener::HandOver HandOverTo(grpc::ServerBuilder& builder,
                               const std::shared_ptr<grpc::ServerCredentials>& credentials,
                               const GuardedPort& port);

@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-// The name of a service.
+// Enough for the name of a service.
 constexpr int kMaxRequestBytes = 4 << 10;
 
 ListenerOptions OptionsOfHealth() {

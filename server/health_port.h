@@ -1,5 +1,5 @@
-// A second port that answers health and nothing else, in plaintext: for probes that speak no TLS,
-// as Kubernetes' do.
+// A second port that answers only health, in plaintext, for probes that do not speak TLS, such as
+// those of Kubernetes.
 #ifndef PENSTOCK_SERVER_HEALTH_PORT_H_
 #define PENSTOCK_SERVER_HEALTH_PORT_H_
 
@@ -19,14 +19,15 @@ namespace penstock {
 
 class Listener;
 
-// Serves until destroyed. Takes few descriptors, whoever connects: the others are for those who
-// come for data. Thread-safe.
+// Serves until it is destroyed. Uses few descriptors, whoever connects: the others are for clients
+// that come for data. Thread-safe.
 class HealthPort {
  public:
-  // Or an eighth of the descriptors, if that is less.
+  // Or an eighth of the descriptor limit, if that is less.
   static constexpr uint64_t kMaxConnections = 1024;
 
-  // HOST:PORT; port 0 takes a free one. `guard` outlives it. Errors as Server::Start().
+  // `listen` is HOST:PORT; port 0 takes a free port. `guard` must outlive it. Errors as
+  // Server::Start().
   static absl::StatusOr<std::unique_ptr<HealthPort>> Start(const std::string& listen,
                                                            const ServiceLimits& limits,
                                                            ConnectionGuard& guard);

@@ -17,7 +17,7 @@ namespace {
 constexpr absl::string_view kLiveness = "liveness";
 constexpr size_t kMaxServiceName = 256;
 
-// Of one status with the whole server.
+// Whether the service has the same status as the whole server.
 bool IsServer(absl::string_view service) {
   return service.empty() || service == "penstock.v1.PieceService";
 }
@@ -50,7 +50,7 @@ class HealthCheck final : public RequestReactor {
   HealthService& service_;
 };
 
-// Writes one status at a time and skips those that changed meanwhile.
+// Writes one status at a time and skips those that were outdated meanwhile.
 class HealthWatch final : public RequestReactor {
  public:
   HealthWatch(HealthService& service, OpenCall call, grpc::CallbackServerContext& context)
@@ -118,11 +118,11 @@ class HealthWatch final : public RequestReactor {
 
   HealthService& service_;
   Mutex mutex_;
-  grpc::ByteBuffer message_;  // Read by gRPC while writing_.
-  // UNKNOWN: nothing was told yet.
+  grpc::ByteBuffer message_;  // gRPC reads it while writing_ is set.
+  // UNKNOWN: nothing was sent yet.
   HealthCheckResponse::ServingStatus told_ ABSL_GUARDED_BY(mutex_) = HealthCheckResponse::UNKNOWN;
   HealthCheckResponse::ServingStatus wanted_ ABSL_GUARDED_BY(mutex_) = HealthCheckResponse::UNKNOWN;
-  bool watches_ ABSL_GUARDED_BY(mutex_) = false;  // HealthService knows it.
+  bool watches_ ABSL_GUARDED_BY(mutex_) = false;  // HealthService knows this watch.
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
 };
@@ -150,7 +150,7 @@ void HealthService::SetServing(bool serving) {
 }
 
 absl::Status HealthService::Add(HealthWatch& watch, const std::string& service) {
-  // gRPC keeps the request for as long as the call lasts.
+  // gRPC keeps the request as long as the call lasts.
   if (service.size() > kMaxServiceName) {
     return absl::InvalidArgumentError("that is no name of a service");
   }

@@ -1,5 +1,5 @@
-// gRPC's standard health protocol, for load balancers and orchestrators. Our own because the
-// packaged gRPC 1.51's answers every request with "could not parse request".
+// gRPC's standard health protocol, for load balancers and orchestrators. This is our own, because
+// gRPC 1.51 as packaged answers every request with "could not parse request".
 #ifndef PENSTOCK_SERVER_HEALTH_SERVICE_H_
 #define PENSTOCK_SERVER_HEALTH_SERVICE_H_
 
@@ -17,17 +17,17 @@ namespace penstock {
 
 class HealthWatch;
 
-// Knows the whole server ("") and penstock.v1.PieceService, which are always of one status, and
-// "liveness", which is SERVING as long as anybody answers: a draining server is not to be killed.
-// Nobody needs a token here. Thread-safe.
+// Knows the whole server ("") and penstock.v1.PieceService, which always have the same status. Also
+// knows "liveness", which is SERVING as long as the process answers, so that a draining server is
+// not killed. No token is required. Thread-safe.
 class HealthService {
  public:
   explicit HealthService(const ServiceLimits& limits)
       : max_watches_(limits.max_health_watches), timeout_(limits.hello_timeout) {}
 
-  // Check and Watch. It outlives the server that `router` belongs to.
+  // Adds Check and Watch. This object must outlive the server of `router`.
   void AddCallsTo(CallRouter& router);
-  // SERVING until told otherwise.
+  // The status is SERVING until this is called.
   void SetServing(bool serving);
   bool is_serving() const;
 
@@ -35,17 +35,18 @@ class HealthService {
   friend class HealthCheck;
   friend class HealthWatch;
 
-  // Tells the watch of this service what is so now, and from now on. kResourceExhausted: too many
-  // are open already.
+  // Sends the current status of the service to the watch, and each change from now on.
+  // kResourceExhausted: too many watches are open already.
   absl::Status Add(HealthWatch& watch, const std::string& service);
   void Remove(HealthWatch& watch);
 
   const size_t max_watches_;
-  const absl::Duration timeout_;  // For a request.
+  const absl::Duration timeout_;  // Time limit for receiving a request.
   mutable Mutex mutex_;
   bool serving_ ABSL_GUARDED_BY(mutex_) = true;
   size_t num_watches_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::set<HealthWatch*> watches_ ABSL_GUARDED_BY(mutex_);  // Of the server's own status.
+  // The watches of the server's own status.
+  std::set<HealthWatch*> watches_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Health, on the main port and on one of its own.
+// Health on the main port and on its own port.
 #include <memory>
 #include <string>
 
@@ -31,7 +31,7 @@ class HealthTest : public ::testing::Test {
   static std::shared_ptr<grpc::Channel> Channel(const std::string& address) {
     return grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
   }
-  // SERVICE_UNKNOWN for an error.
+  // Returns SERVICE_UNKNOWN for an error.
   static HealthCheckResponse::ServingStatus Check(const std::string& address,
                                                   const std::string& service) {
     grpc::ClientContext context;
@@ -47,7 +47,7 @@ class HealthTest : public ::testing::Test {
     return response.status();
   }
 
-  // OK once it has told a status; `context` ends it.
+  // Returns OK once a status was sent. `context` ends the watch.
   static grpc::Status Watch(const std::string& address, grpc::ClientContext& context,
                             const std::string& service) {
     HealthCheckRequest request;
@@ -104,7 +104,7 @@ TEST_F(HealthTest, WatchesAreLimitedOnEachPortAndThoseThatEndMakeRoom) {
     EXPECT_THAT(refused.error_message(), HasSubstr("2 health watches are open; the limit is 2"));
     EXPECT_EQ(Check(address, ""), HealthCheckResponse::SERVING);
     unknown.TryCancel();
-    // Counted until the server has noticed, which is a moment later.
+    // The server counts it until it has noticed the end, a moment later.
     grpc::Status status = refused;
     while (!status.ok()) {
       grpc::ClientContext again;

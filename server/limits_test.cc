@@ -1,4 +1,4 @@
-// What a client may take of a server.
+// What clients may use of a server.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -36,7 +36,7 @@ TEST_F(LimitsTest, ManifestsThatAreNotThereDoNotFillTheLog) {
   EXPECT_THAT(lines[0], HasSubstr("No such file"));
 }
 
-// Each is told of in whole or not at all.
+// For each client, either both lines are logged or neither.
 TEST_F(LimitsTest, NorDoClientsThatComeAndGo) {
   CapturedLog log;
   StartServer({});
@@ -92,7 +92,7 @@ TEST_F(LimitsTest, WindowsThatFailedAreForgottenWhenThereAreMany) {
     ASSERT_TRUE(stream->Read(&answer)) << window;
     ASSERT_EQ(answer.error().code(), grpc::StatusCode::NOT_FOUND);
   }
-  // Nor does a number that is used again count twice.
+  // A number that is used again does not count twice either.
   for (uint64_t i = 0; i < 2500; ++i) {
     stream->Write(Window(2499, 0, std::string(100, 'a')));
     ASSERT_TRUE(stream->Read(&answer)) << i;
@@ -113,7 +113,8 @@ TEST_F(LimitsTest, AStreamWithAHelloMayBeSilent) {
   grpc::ClientContext context;
   auto stream = Begin(context);
   grpc::ClientContext silent_context;
-  EXPECT_FALSE(End(*stub_->Pieces(&silent_context)).ok());  // It came later and has gone.
+  // It came later and has already been ended.
+  EXPECT_FALSE(End(*stub_->Pieces(&silent_context)).ok());
   stream->WritesDone();
   EXPECT_OK(End(*stream));
 }
@@ -145,7 +146,7 @@ TEST_F(LimitsTest, StreamsOfOneHostAreLimitedBeforeTheirHello) {
                              HasSubstr("is 2 (--max-streams-per-host"))));
   second->WritesDone();
   EXPECT_OK(End(*second));
-  // Counted until the server has cleaned up, which is a moment later.
+  // The server counts it until it has cleaned up, a moment later.
   absl::Status status = absl::UnknownError("not tried");
   while (!status.ok()) {
     grpc::ClientContext context;
@@ -203,7 +204,7 @@ class DefinitionsTest : public LimitsTest {
                   return absl::OkStatus();
                 }});
   }
-  // Two such windows are more than the limit. False: the stream has ended.
+  // Opens a window of more than half the limit. Returns false if the stream has ended.
   static bool OpenHalf(PieceStream& stream, uint64_t number) {
     v1::ServerMessage answer;
     stream.Write(Window(number, 60'000));
@@ -221,7 +222,8 @@ TEST_F(DefinitionsTest, DefinitionsOfAllStreamsAreLimitedAndEndWithThem) {
                                      AllOf(HasSubstr("of all streams"), HasSubstr("is 100000"))));
   first->WritesDone();
   EXPECT_OK(End(*first));
-  // The server counts the first stream until it has cleaned up, a moment after the client hears.
+  // The server counts the first stream until it has cleaned up, a moment after the client sees the
+  // end.
   absl::Status status = absl::UnknownError("not tried");
   for (const absl::Time start = absl::Now(); !status.ok();) {
     grpc::ClientContext context;
@@ -262,7 +264,7 @@ TEST_F(LimitsTest, CallsAreLimitedAndOneThatTakesNothingIsEnded) {
   auto stalled = BeginBigManifest(context);
   EXPECT_THAT(AskManifest("big"), StatusIs(absl::StatusCode::kResourceExhausted,
                                            HasSubstr("the limit is 1: ask again")));
-  // It reads nothing and is ended, so there is room again.
+  // The stalled call reads nothing and is ended, so there is room again.
   folder_.Write("small", ManifestText("small"));
   absl::Status status = absl::UnknownError("not tried");
   while (!status.ok()) {

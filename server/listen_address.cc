@@ -29,8 +29,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Inodes of the listening sockets on `port`, from a table of /proc/net (proc(5)): field 1 is
-// ADDRESS:PORT in hexadecimal, 3 the state (0A: listening), 9 the inode.
+// Adds the inodes of the listening sockets on `port`, from a table of /proc/net (proc(5)): field 1
+// is ADDRESS:PORT in hexadecimal, 3 the state (0A: listening), 9 the inode.
 void AddListeningInodes(const char* table, uint16_t port, std::set<std::string>& inodes) {
   std::ifstream file(table);
   std::string line;
@@ -89,7 +89,8 @@ std::string ToString(const ListenAddress& address) {
                                               : absl::StrCat(address.host, ":", address.port);
 }
 
-// Of the hosts that an address of all of the machine's has in it. That of IPv6 has IPv4, too.
+// Whether a listener on `all`, an address that stands for several, also takes `host`. An IPv6
+// listener takes IPv4 too.
 bool Covers(const std::string& all, const std::string& host) {
   return all == "::" || (all == "0.0.0.0" && !absl::StrContains(host, ':')) ||
          (all == "localhost" && (host == "127.0.0.1" || host == "::1"));
@@ -100,7 +101,7 @@ bool IsIpv6(absl::string_view host) {
   return inet_pton(AF_INET6, std::string(host).c_str(), &address) == 1;
 }
 
-// Looser than DNS, which knows no underscore.
+// More permissive than DNS, which allows no underscore.
 bool IsHostName(absl::string_view host) {
   constexpr size_t kMaxName = 253;
   return !host.empty() && host.size() <= kMaxName && host.front() != '-' && host.front() != '.' &&

@@ -1,4 +1,4 @@
-// HOST:PORT of a listener, and why it cannot be had.
+// Parses HOST:PORT of a listener, and explains why a port cannot be used.
 #ifndef PENSTOCK_SERVER_LISTEN_ADDRESS_H_
 #define PENSTOCK_SERVER_LISTEN_ADDRESS_H_
 
@@ -15,43 +15,44 @@
 
 namespace penstock {
 
-// Who listens on a TCP port of this machine.
-// "penstock-server (process 4711)", from /proc. Empty when nobody listens there or the process is
-// another user's. For error messages.
+// Returns who listens on a TCP port of this machine, from /proc, for error messages:
+// "penstock-server (process 4711)". Empty if nobody listens there, or if the process belongs to
+// another user.
 std::string DescribePortOwner(uint16_t port);
 
 struct ListenAddress {
   std::string host;  // Without the brackets of IPv6.
   uint16_t port = 0;
 
-  // Reached from this machine only.
+  // Whether it can only be reached from this machine.
   bool IsLoopback() const { return IsLoopbackHost(host); }
 };
 
-// "127.0.0.1:7070", "[::1]:7070", "localhost:0". kInvalidArgument otherwise.
+// Parses "127.0.0.1:7070", "[::1]:7070", "localhost:0". kInvalidArgument otherwise.
 absl::StatusOr<ListenAddress> ParseListenAddress(absl::string_view text);
 
-// Whether the two cannot both be had, as far as their text says. Free ports differ.
+// Whether the two addresses cannot be used together, judged by their text. Two free ports differ.
 bool Overlap(const ListenAddress& a, const ListenAddress& b);
 
-// A list of getaddrinfo(), freed with it; at least one.
+// A list from getaddrinfo(), which is freed with it. It has at least one entry.
 using ResolvedAddresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
 // kInvalidArgument: the host is a name that cannot be resolved. May ask a name server.
 absl::StatusOr<ResolvedAddresses> ResolveListenHost(const ListenAddress& address);
 absl::Status CheckListenHost(const ListenAddress& address);
 
-// What stood in the way of a listener at `address`, by errno: kUnavailable with the process that
-// holds the port where /proc shows it; kPermissionDenied; kInvalidArgument for a host that is not
-// this machine's.
+// Explains why listening at `address` failed. kUnavailable: the port is in use; names the process
+// if /proc shows it. kPermissionDenied. kInvalidArgument: the host is not an address of this
+// machine.
 absl::Status ExplainBindError(int error, const ListenAddress& address);
 
-// A name, or an address of IPv4 or IPv6, with or without brackets. kInvalidArgument otherwise: a
-// port behind it, a space.
+// OK for a name, or an IPv4 or IPv6 address with or without brackets. kInvalidArgument otherwise,
+// for example for a host with a port or a space.
 absl::Status CheckReachableHost(absl::string_view host);
 
-// Where others reach a listener at `address`: `host` in the place of its host; if that is empty,
-// and it listens on every address of this machine, the machine's name. REQUIRES: a host, or none.
+// Returns the address at which others reach a listener at `address`, with `host` in place of its
+// host. If `host` is empty and the listener listens on every address of this machine, uses the
+// machine's name. REQUIRES: `host` is empty or passes CheckReachableHost().
 std::string ReachableAddress(const std::string& address, absl::string_view host);
 
 }  // namespace penstock

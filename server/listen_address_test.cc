@@ -17,7 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// A listener on a free port of 127.0.0.1.
+// Listens on a free port of 127.0.0.1.
 UniqueFd ListenSomewhere(uint16_t& port) {
   UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -93,7 +93,7 @@ TEST(ListenAddressTest, RefusesAnAddressOfAnotherMachine) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("192.0.2.1")));
 }
 
-// Two dots are no name, so that no name server is asked.
+// A name with two dots in a row is invalid, so no name server is asked.
 TEST(ListenAddressTest, RefusesAHostThatCannotBeResolved) {
   for (const absl::Status& status : {CheckListenHost({.host = "no..host", .port = 70}),
                                      Listener::Bind({.host = "no..host", .port = 70}).status()}) {
@@ -107,7 +107,8 @@ TEST(ListenAddressTest, AFreePortIsFine) {
   EXPECT_OK(Listener::Bind({.host = "127.0.0.1", .port = 0}));
 }
 
-// A host of 127.0.0.3, where no other test listens, once more 127.0.0.3, and `last`, all at `port`.
+// The resolved addresses of a host: 127.0.0.3, where no other test listens, 127.0.0.3 again, and
+// `last`, all with `port`.
 class SomeAddresses {
  public:
   SomeAddresses(const char* last, uint16_t port) {

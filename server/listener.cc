@@ -25,7 +25,7 @@ namespace penstock {
 namespace {
 
 constexpr std::chrono::seconds kPatience{10};
-constexpr int kFreePorts = 16;  // That are tried.
+constexpr int kFreePorts = 16;  // Number of free ports to try.
 constexpr uint8_t kTlsHandshake = 0x16;
 constexpr uint8_t kHttp2 = 'P';  // "PRI * HTTP/2.0"
 
@@ -47,7 +47,7 @@ UniqueFd OpenSpare() { return UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
 void SetUp(int socket) {
   const int yes = 1;
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  // Inherited by what it accepts.
+  // Accepted connections inherit these options.
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   const int user_timeout_ms = 20'000;
   setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_timeout_ms, sizeof user_timeout_ms);
@@ -60,7 +60,7 @@ std::string HostOf(const addrinfo& entry) {
   return error == 0 ? host : "unknown";
 }
 
-// A file of hosts may say the same twice.
+// Whether the same address came before. A hosts file may list an address twice.
 bool IsRepeated(const addrinfo* found, const addrinfo* entry) {
   for (const addrinfo* before = found; before != entry; before = before->ai_next) {
     if (before->ai_addrlen == entry->ai_addrlen &&
@@ -82,7 +82,7 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Bind(const ListenAddress& ad
                                                          const addrinfo* found) {
   std::unique_ptr<Listener> listener;
   absl::Status added;
-  // A free port of the first address may be taken at the second.
+  // A port that is free at the first address may be taken at the second.
   for (int attempts = address.port == 0 ? kFreePorts : 1; attempts > 0; --attempts) {
     listener.reset(new Listener);
     added = listener->AddAll(address, found);
@@ -100,7 +100,7 @@ absl::Status Listener::AddAll(const ListenAddress& address, const addrinfo* foun
     if (IsRepeated(found, entry)) continue;
     const int error = Add(*entry);
     if (error == EAFNOSUPPORT || error == EADDRNOTAVAIL) {
-      lacking = error;  // "localhost" may have an IPv6 address that the kernel lacks.
+      lacking = error;  // "localhost" may have an IPv6 address that the kernel does not support.
     } else if (error != 0) {
       return ExplainBindError(error,
                               {.host = HostOf(*entry), .port = port_ == 0 ? address.port : port_});
@@ -109,14 +109,14 @@ absl::Status Listener::AddAll(const ListenAddress& address, const addrinfo* foun
   return sockets_.empty() ? ExplainBindError(lacking, address) : absl::OkStatus();
 }
 
-// 0, or errno.
+// Returns 0 or errno.
 int Listener::Add(const addrinfo& entry) {
   UniqueFd fd(socket(entry.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return errno;
   SetUp(fd.get());
   sockaddr_storage bound{};
   std::memcpy(&bound, entry.ai_addr, entry.ai_addrlen);
-  // The second address of a host takes the port that the first one got.
+  // The further addresses of a host take the port that the first one got.
   const uint16_t port = htons(port_);
   if (port_ != 0 && entry.ai_family == AF_INET) {
     reinterpret_cast<sockaddr_in&>(bound).sin_port = port;
@@ -182,12 +182,13 @@ void Listener::Accept(int listener) {
   std::string peer = PeerOf(connection.get());
   const bool full = IsFull();
   if (full && silent_.empty()) return SayFull(peer);
-  // The oldest makes room: whoever has to say something has said it by now.
+  // The oldest silent connection makes room: a client that has something to send has sent it by
+  // now.
   if (full || silent_.size() >= kMaxSilent) silent_.erase(silent_.begin());
   silent_.push_back({std::move(connection), std::move(peer), Clock::now() + kPatience});
 }
 
-// The kernel gives the lowest free number, so a high one tells how many are in use.
+// The kernel gives out the lowest free number, so a high number tells how many are in use.
 bool Listener::HasRoom(int descriptor) {
   const uint64_t limit = DescriptorLimit();
   const uint64_t kept = std::min<uint64_t>(limit / 8, 64);
@@ -213,7 +214,7 @@ void Listener::SayFull(const std::string& peer) {
 void Listener::RefuseOne(int listener) {
   spare_.Reset();
   const UniqueFd refused(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-  // Another thread may have been faster; poll() must not spin then.
+  // Another thread may have accepted the connection. Rest, so that poll() does not spin.
   if (!refused.valid()) Rest();
   spare_ = OpenSpare();
 }
@@ -225,7 +226,7 @@ void Listener::Rest() {
 
 void Listener::OnAcceptError(int error) {
   if (error == EAGAIN || error == EINTR || error == ECONNABORTED) return;
-  if (error != EMFILE) Rest();  // Memory, mostly.
+  if (error != EMFILE) Rest();  // Mostly memory.
   std::optional<uint64_t> left_out = log_.Allow(error == EMFILE ? "descriptors" : "accept");
   if (!left_out.has_value()) return;
   if (error == EMFILE) {
@@ -242,7 +243,8 @@ void Listener::OnAcceptError(int error) {
 void Listener::Meet(Silent& silent) {
   UniqueFd connection = std::move(silent.connection);
   uint8_t first = 0;
-  if (recv(connection.get(), &first, 1, MSG_PEEK) != 1) return;  // Gone without a word.
+  // It has closed without sending a byte.
+  if (recv(connection.get(), &first, 1, MSG_PEEK) != 1) return;
   if (options_.speaks_tls && first == kHttp2) {
     CountFailedHandshake();
     if (std::optional<uint64_t> left_out = log_.Allow("plain")) {
@@ -261,9 +263,9 @@ void Listener::Meet(Silent& silent) {
           "{}\" left_out={}",
           silent.peer, options_.cure_of_tls, *left_out);
     }
-    // gRPC answers in plaintext, which tells the client.
+    // Handed over all the same: gRPC answers in plaintext, which tells the client what is wrong.
   }
-  // What gRPC says of a handshake that fails does not name the client.
+  // gRPC's message about a failed handshake does not name the client.
   if (options_.speaks_tls) spdlog::debug("tls handshake begins peer={}", silent.peer);
   if (options_.max_connections != ListenerOptions::kAnyNumber) handed_over_.Add(connection.get());
   hand_over_(std::move(connection));

@@ -1,4 +1,4 @@
-// A port of the server: accepts connections and looks at who comes before gRPC does.
+// A port of the server. Accepts connections, and checks each one before gRPC gets it.
 #ifndef PENSTOCK_SERVER_LISTENER_H_
 #define PENSTOCK_SERVER_LISTENER_H_
 
@@ -22,14 +22,14 @@
 
 namespace penstock {
 
-// Which connections that gRPC was given are still open: it tells nobody when it closes one.
-// Not thread-safe.
+// Counts the connections that gRPC was given and that are still open, because gRPC does not report
+// when it closes one. Not thread-safe.
 class OpenConnections {
  public:
-  // REQUIRES: a socket that this thread still owns.
+  // REQUIRES: the caller still owns the socket.
   void Add(int socket) { sockets_.emplace_back(socket); }
 
-  // Asks the kernel for each.
+  // Asks the kernel about each connection.
   size_t Count() {
     std::erase_if(sockets_, [](const WatchedSocket& socket) { return !socket.IsOpen(); });
     return sockets_.size();
@@ -42,42 +42,42 @@ class OpenConnections {
 struct ListenerOptions {
   static constexpr size_t kAnyNumber = SIZE_MAX;
 
-  // Of the port, to tell a client that comes the other way.
+  // Whether the port speaks TLS. Used to tell clients that do not match.
   bool speaks_tls = false;
-  // For a client that speaks TLS to a plain port.
+  // Advice for a client that speaks TLS to a plaintext port.
   const char* cure_of_tls =
       "give this server --tls-cert and --tls-key, or start the client without --tls";
-  // That are open, those with gRPC among them. Beyond it the oldest that has said nothing is
-  // closed, or else the new one.
+  // Most open connections, including those that gRPC has. Beyond it, the oldest one that has sent
+  // nothing is closed; if there is none, the new one.
   size_t max_connections = kAnyNumber;
 };
 
-// gRPC 1.51 would listen by itself, but stops for good when accept() fails once, as it does at the
-// limit of descriptors; and it tells nobody that a client spoke TLS to a plain port.
+// gRPC 1.51 could listen by itself. But it stops for good when accept() fails once, as at the limit
+// of descriptors, and it does not report that a client spoke TLS to a plaintext port.
 //
-// A connection is handed over with its first byte; until then it is one of at most kMaxSilent, for
-// at most 10 s. At the limit of descriptors new connections are closed, with a log line, and kept
-// again as soon as there is room: the last descriptors are for the shards of those who are here.
+// A connection is handed over with its first byte. Until then it is one of at most kMaxSilent, for
+// at most 10 s. At the limit of descriptors new connections are closed, with a log line, until
+// there is room again: the last descriptors are for the shards of the clients that are connected.
 // Thread-safe.
 class Listener {
  public:
   static constexpr size_t kMaxSilent = 256;
 
-  // Gets connections, on the listener's thread.
+  // Receives connections, on the listener's thread.
   using HandOver = std::function<void(UniqueFd connection)>;
 
-  // Every address that the host has, but those that the kernel or this machine lacks. Errors as
-  // ResolveListenHost() and ExplainBindError() say.
+  // Binds every address of the host, except those that the kernel or this machine lacks. Errors as
+  // ResolveListenHost() and ExplainBindError().
   static absl::StatusOr<std::unique_ptr<Listener>> Bind(const ListenAddress& address);
-  // `found`: what the host was resolved to.
+  // `found`: the resolved addresses of the host.
   static absl::StatusOr<std::unique_ptr<Listener>> Bind(const ListenAddress& address,
                                                         const addrinfo* found);
-  // Accepts no more.
+  // Stops accepting connections.
   ~Listener();
 
   uint16_t port() const { return port_; }
 
-  // Once. kResourceExhausted: a thread could not be started.
+  // Call it once. kResourceExhausted: a thread could not be started.
   absl::Status Start(ListenerOptions options, HandOver hand_over);
 
  private:
@@ -100,20 +100,21 @@ class Listener {
   void SayFull(const std::string& peer);
   void RefuseOne(int listener);
   void Rest();
-  // What was said first, or nothing more will be.
+  // Called when the connection has sent its first byte, or has closed.
   void Meet(Silent& silent);
   void DropSilent();
 
   std::vector<UniqueFd> sockets_;
   uint16_t port_ = 0;
   UniqueFd wake_;
-  UniqueFd spare_;  // Given up for a moment to accept, and close, one that there is no room for.
+  // Closed for a moment to accept, and close, a connection for which there is no room.
+  UniqueFd spare_;
   ListenerOptions options_;
   HandOver hand_over_;
   LogLimiter log_;
   std::vector<Silent> silent_;   // Oldest first.
-  OpenConnections handed_over_;  // Counted where there is a limit.
-  std::jthread thread_;          // Last: it uses all of the above.
+  OpenConnections handed_over_;  // Counted only if there is a limit.
+  std::jthread thread_;          // Last member: it uses all of the above.
 };
 
 }  // namespace penstock

@@ -26,7 +26,7 @@ struct Field {
 
 bool IsNameCharacter(char c) { return absl::ascii_isalnum(c) || c == '_' || c == '-'; }
 
-// NAME= at the beginning of `text`.
+// Takes NAME= from the beginning of `text`.
 std::optional<absl::string_view> TakeName(absl::string_view& text) {
   size_t end = 0;
   while (end < text.size() && IsNameCharacter(text[end])) ++end;
@@ -36,7 +36,7 @@ std::optional<absl::string_view> TakeName(absl::string_view& text) {
   return name;
 }
 
-// The value at the beginning of `text`, up to the next space outside of quotes.
+// Takes the value from the beginning of `text`: up to the next space outside of quotes.
 void TakeValue(absl::string_view& text, Field& field) {
   field.quoted = !text.empty() && text[0] == '"';
   size_t at = field.quoted ? 1 : 0;

@@ -1,4 +1,4 @@
-// Keeps what a stranger can repeat without end from filling the log.
+// Keeps messages that a stranger can repeat without end from filling the log.
 #ifndef PENSTOCK_SERVER_LOG_LIMITER_H_
 #define PENSTOCK_SERVER_LOG_LIMITER_H_
 
@@ -13,13 +13,14 @@
 
 namespace penstock {
 
-// One line of a kind every 10 s. Kinds are few: they are the program's, never the peer's.
-// Thread-safe.
+// Allows one line of each kind every 10 s. There are few kinds: the program chooses them, never the
+// peer. Thread-safe.
 class LogLimiter {
  public:
   static constexpr std::chrono::seconds kPause{10};
 
-  // How many lines of this kind were left out since the last one; none: leave this one out too.
+  // Whether to write the next line. Returns how many lines of this kind were left out since the
+  // last written one. Absent: leave this line out too.
   std::optional<uint64_t> Allow(absl::string_view kind, std::chrono::steady_clock::time_point now =
                                                             std::chrono::steady_clock::now()) {
     MutexLock lock(&mutex_);

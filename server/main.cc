@@ -1,4 +1,4 @@
-// penstock-server: decodes records beneath a folder for trainers that ask for them.
+// penstock-server: decodes the records beneath a folder for trainers that request them.
 #include <unistd.h>
 
 #include <atomic>
@@ -43,10 +43,10 @@
 namespace penstock {
 namespace {
 
-// A server has this long to end once its streams had --grace. Less than what orchestrators wait
-// beyond that (deploy/).
+// How long a server may take to end once --grace has passed. This is less than what orchestrators
+// allow in addition to the grace (deploy/).
 constexpr absl::Duration kEndTime = absl::Seconds(5);
-// When it took longer.
+// If it takes longer.
 constexpr int kExitCodeOfHang = 3;
 
 struct Flags {
@@ -137,7 +137,7 @@ void AddOptions(CLI::App& app, Flags& flags) {
   app.footer(kExample);
 }
 
-// Values that are wrong whatever the machine is like: exit code 2.
+// Checks the values that are wrong on any machine. They give exit code 2.
 absl::Status Complete(Flags& flags, absl::Duration& grace) {
   absl::StatusOr<uint64_t> budget =
       ParseByteSizeOrZero(flags.memory_budget, EngineOptions::kMinMemoryBudget);
@@ -162,7 +162,7 @@ absl::Status Complete(Flags& flags, absl::Duration& grace) {
   return flags.server.Validate();
 }
 
-// Every option in effect, as one line; --print-config's lines are NAME=VALUE.
+// Returns every option in effect, as one line. The lines of --print-config are NAME=VALUE.
 std::string DescribeOptions(const CLI::App& app) {
   std::string fields;
   for (absl::string_view line : absl::StrSplit(app.config_to_str(/*default_also=*/true), '\n')) {
@@ -171,7 +171,7 @@ std::string DescribeOptions(const CLI::App& app) {
     const absl::string_view name = absl::StripAsciiWhitespace(option.first);
     if (name.empty() || name[0] == '#' || name[0] == '[') continue;
     absl::string_view value = option.second;
-    // CLI11 puts a string into "", and one of a single letter into ''.
+    // CLI11 puts a string into "", and a string of a single letter into ''.
     for (const char* quote : {"\"", "'"}) {
       if (absl::ConsumePrefix(&value, quote)) absl::ConsumeSuffix(&value, quote);
     }
@@ -180,8 +180,9 @@ std::string DescribeOptions(const CLI::App& app) {
   return fields;
 }
 
-// SIGUSR1 is not for servers: Slurm sends it to all steps of a job, and trainers go on until they
-// have saved. A supervisor that says SIGTERM twice does not end it at once, a person does.
+// Handles a signal. SIGUSR1 has no effect on servers: Slurm sends it to all steps of a job, and
+// trainers go on until they have saved. A supervisor that sends SIGTERM twice does not end the
+// server at once; a person who presses Ctrl-C twice does.
 void StopServer(Server& server, LastThread& last, absl::Duration grace, StopSignals& stop,
                 int signal) {
   const StopSignals::Meaning meaning = stop.Receive(signal);
@@ -197,8 +198,8 @@ void StopServer(Server& server, LastThread& last, absl::Duration grace, StopSign
   server.Drain(grace);
 }
 
-// `server` is null until it has started. A start that hangs, on storage for one, can be ended too:
-// nobody is served yet.
+// `server` is null until it has started. Until then a signal ends the process, because a start may
+// hang, for example on storage, and nobody is served yet.
 absl::StatusOr<std::unique_ptr<SignalThread>> HandleSignals(const std::atomic<Server*>& server,
                                                             LastThread& last,
                                                             absl::Duration grace) {
@@ -211,14 +212,16 @@ absl::StatusOr<std::unique_ptr<SignalThread>> HandleSignals(const std::atomic<Se
       });
 }
 
-// Beside the engine's: of this program, its listeners, its metrics and its door.
+// Threads beside the engine's: of this program, its listeners, its metrics and its shared-memory
+// socket.
 constexpr uint64_t kOtherThreads = 8;
-// What gRPC and the streams take beside the memory budget. With --memory-budget 64MiB and one
-// engine thread 4 clients took 52 MiB: the most addresses that the server had mapped, less the
-// budget, the stacks, and what was mapped at the start.
+// Memory of gRPC and the streams beside the memory budget. With --memory-budget 64MiB and one
+// engine thread, 4 clients took 52 MiB: the largest address space that the server had mapped, minus
+// the budget, the stacks, and what was mapped at the start.
 constexpr uint64_t kMemoryBesideBudget = uint64_t{64} << 20;
 
-// A server that runs out of addresses ends with its first client, by an exception.
+// Without this check a server that runs out of address space ends with an exception at its first
+// client.
 absl::Status CheckAddresses(const ServerOptions& options) {
   const MachineLimits machine = ReadMachineLimits();
   const uint64_t budget =
@@ -231,8 +234,8 @@ absl::Status CheckAddresses(const ServerOptions& options) {
       "smaller stacks (ulimit -s)");
 }
 
-// gRPC for one waits forever for threads that it could not start. The log may go before the process
-// does, so this keeps it.
+// Ends the process if it hangs. For example, gRPC waits for ever for threads that it could not
+// start. The function keeps the logger, because the log may be destroyed before the process ends.
 absl::StatusOr<LastThread*> StartLastThread() {
   return LastThread::Start(kExitCodeOfHang, [log = spdlog::default_logger()](
                                                 const std::string& doing) {
@@ -241,7 +244,7 @@ absl::StatusOr<LastThread*> StartLastThread() {
   });
 }
 
-// It would be ended for it some day, without a word.
+// The system would kill the process for it at some time, without a message.
 void WarnOfTooLargeABudget(uint64_t budget) {
   const uint64_t memory = ReadMachineLimits().memory_bytes;
   if (memory == 0 || budget <= memory) return;
@@ -316,13 +319,14 @@ int Main(int argc, char** argv) {
   absl::Duration grace;
   if (absl::Status status = Complete(flags, grace); !status.ok()) return Fail(status, 2);
   std::signal(SIGPIPE, SIG_IGN);
-  // Nor may the log's file end the server by growing to the limit of a file.
+  // A log file that reaches the file-size limit must not end the server either.
   std::signal(SIGXFSZ, SIG_IGN);
   RaiseDescriptorLimit();
   BlockEndSignals();
   SetUpLog(flags.log_level, flags.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
   SendGrpcLogToSpdlog();
-  // Protobuf would write a line of its own for what a client sent; the stream's refusal says it.
+  // Protobuf would log a line of its own about a client's message; the stream's refusal already
+  // says it.
   google::protobuf::SetLogHandler(nullptr);
   const absl::StatusOr<LastThread*> last = StartLastThread();
   if (!last.ok()) return Fail(last.status(), 1);

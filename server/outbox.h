@@ -1,4 +1,4 @@
-// What one stream has still to say.
+// The messages that one stream has yet to send.
 #ifndef PENSTOCK_SERVER_OUTBOX_H_
 #define PENSTOCK_SERVER_OUTBOX_H_
 
@@ -14,9 +14,9 @@
 
 namespace penstock {
 
-// Control messages (serialised) leave before parts, each kind in the order it came. Bounded by its
-// users: parts by the session's credit, control messages by not reading on while there are many.
-// Not thread-safe.
+// Control messages (serialised) leave before parts, each kind in the order in which it came. The
+// users bound it: parts by the session's credit, control messages by not reading on while there are
+// many. Not thread-safe.
 class Outbox {
  public:
   using Item = std::variant<std::string, PartBuffer>;
@@ -30,7 +30,7 @@ class Outbox {
     return std::nullopt;
   }
 
-  // The parts of `request`, for the caller to destroy where it holds no lock.
+  // Removes the parts of `request`. The caller destroys them where it holds no lock.
   std::vector<PartBuffer> RemoveParts(uint64_t request) {
     std::vector<PartBuffer> removed;
     std::deque<PartBuffer> kept;

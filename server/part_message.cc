@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// A part whose pieces gRPC is sending.
+// A part whose bytes gRPC is sending.
 struct LentPart {
   PartBuffer part;
   std::atomic<size_t> pieces;

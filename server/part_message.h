@@ -8,11 +8,11 @@
 
 namespace penstock {
 
-// What the header says of a part, wherever its bytes lie.
+// Returns the header of a part, without the fields that say where its bytes are.
 wire::PartHeader HeaderOf(const PartBuffer& part);
 
-// The header is copied; the tensor bytes are lent to gRPC until it has sent them. An empty part:
-// the header alone. Thread-safe.
+// Copies the header, and lends the tensor bytes to gRPC until it has sent them. For an empty part
+// the message is only the header. Thread-safe.
 grpc::ByteBuffer ToMessage(const wire::PartHeader& header, PartBuffer part);
 
 }  // namespace penstock

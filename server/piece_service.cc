@@ -21,7 +21,8 @@
 
 namespace penstock {
 
-// Sends a manifest in pieces, one read ahead of each write. Owns itself until OnDone().
+// Sends a manifest in pieces: reads one, writes it, and reads the next when that write is done.
+// Owns itself until OnDone().
 class FileReactor final : public RequestReactor, public std::enable_shared_from_this<FileReactor> {
  public:
   static std::shared_ptr<FileReactor> Create(PieceService& service, OpenCall call, Gate::Pass pass,
@@ -32,7 +33,7 @@ class FileReactor final : public RequestReactor, public std::enable_shared_from_
     return reactor;
   }
 
-  // Cancels a call whose last part has been on its way for so long.
+  // Cancels a call whose last part has been in flight for this long.
   void EndIfSilent(absl::Duration timeout) {
     if (Clock::now() - Clock::time_point(Clock::duration(wrote_.load())) <
         absl::ToChronoNanoseconds(timeout)) {
@@ -126,7 +127,7 @@ class StatsReactor final : public RequestReactor {
     v1::StatsRequest request;
     if (!Parse(bytes, request)) return;
     const v1::ServerStats stats = service_.StatsFor(pass_.grant().get());
-    pass_ = {};  // The client may ask again as soon as it has the answer.
+    pass_ = {};  // The client may call again as soon as it has the answer.
     AnswerWith(stats);
   }
 
@@ -225,7 +226,7 @@ absl::StatusOr<std::unique_ptr<FileSource>> PieceService::TryOpenManifest(const 
         absl::StrCat(Printable(path), ": the client's token is limited to other folders"));
   }
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> file, root_.OpenFile(path));
-  // On the descriptor that is sent: the path may mean another file by now.
+  // Checks the descriptor that is sent, because the path may lead to another file by now.
   PENSTOCK_ASSIGN_OR_RETURN(const bool is_manifest, IsManifestFile(*file));
   if (is_manifest) return file;
   return absl::InvalidArgumentError(absl::StrCat(
@@ -284,7 +285,7 @@ void PieceService::OnFileDone(FileReactor* file) {
 }
 
 void PieceService::RunDeadlines() {
-  // A quarter of what is waited for: nobody is kept much longer than that.
+  // A quarter of the time limit, so that nothing stays much longer than its limit.
   const auto pause =
       absl::ToChronoNanoseconds(std::max(limits_.hello_timeout / 4, absl::Milliseconds(10)));
   while (true) {
@@ -314,7 +315,7 @@ void PieceService::EndSilentOnes() {
     MutexLock lock(&mutex_);
     for (FileReactor* file : files_) files.push_back(file->shared_from_this());
   }
-  // Without the lock: their end calls us.
+  // Without the lock, because their end calls this object.
   for (const auto& stream : Streams()) stream->EndIfSilent(limits_.hello_timeout);
   for (const auto& file : files) file->EndIfSilent(limits_.call_timeout);
 }
@@ -331,7 +332,7 @@ void PieceService::EndRevokedOnes() {
       if (grant != nullptr) granted.emplace_back(stream->shared_from_this(), grant);
     }
   }
-  // Without the lock: the file of tokens may be slow to read, and their end calls us.
+  // Without the lock: the token file may be slow to read, and their end calls this object.
   for (const auto& [stream, grant] : granted) {
     if (gate_.StillGrants(*grant)) continue;
     {

@@ -1,4 +1,4 @@
-// The service's RPCs, and the set of streams that are open.
+// The service's RPCs, and the set of open streams.
 #ifndef PENSTOCK_SERVER_PIECE_SERVICE_H_
 #define PENSTOCK_SERVER_PIECE_SERVICE_H_
 
@@ -29,24 +29,25 @@ class FileReactor;
 // protobuf object. Thread-safe.
 class PieceService final : private StreamOwner {
  public:
-  // All outlive it; it outlives the grpc::Server that serves its calls. `door` may be null.
-  // `on_stream_end` is called on gRPC's threads.
+  // All arguments must outlive it. It must outlive the grpc::Server that serves its calls. `door`
+  // may be null. `on_stream_end` is called on gRPC's threads.
   PieceService(SessionSource& source, const Root& root, Gate& gate, const ServiceLimits& limits,
                SharedMemoryDoor* door, std::function<void()> on_stream_end);
   ~PieceService();
 
-  // Once, before the grpc::Server does. kResourceExhausted: a thread could not be started.
+  // Call it once, before the grpc::Server starts. kResourceExhausted: a thread could not be
+  // started.
   absl::Status Start();
 
-  // Pieces, Manifest and Stats of proto/pieces.proto.
+  // Adds Pieces, Manifest and Stats of proto/pieces.proto.
   void AddCallsTo(CallRouter& router);
 
-  // Tells every stream; new ones are refused from now on. The first call counts.
+  // Tells every stream, and refuses new ones from now on. Only the first call counts.
   void Drain(absl::Duration grace);
   size_t num_streams() const;
-  // Manifests under way too: what a drain waits for.
+  // Whether no stream is open and no manifest is being sent. A drain waits for this.
   bool is_idle() const;
-  // Holds up new streams and ending ones for as long as asking each stream takes.
+  // Delays new streams, and the end of streams, while it asks each stream.
   v1::ServerStats stats() const { return StatsFor(nullptr); }
 
  private:
@@ -57,8 +58,9 @@ class PieceService final : private StreamOwner {
   CallReactor* Manifest(grpc::CallbackServerContext& context, OpenCall call);
   CallReactor* Stats(grpc::CallbackServerContext& context, OpenCall call);
 
-  // What a client of this grant may see. If the grant has folders, that is its own streams and what
-  // counts all streams together; otherwise, and where no tokens are asked for (null), everything.
+  // Returns what a client with this grant may see. If the grant has folders, that is its own
+  // streams and the counters over all streams. Otherwise, and if no tokens are required (null), it
+  // is everything.
   v1::ServerStats StatsFor(const Grant* reader) const;
   std::vector<std::shared_ptr<StreamReactor>> Streams() const;
   void OnStreamDone(StreamReactor* stream) override;
@@ -68,8 +70,8 @@ class PieceService final : private StreamOwner {
                                                            const std::string& peer);
   absl::StatusOr<std::unique_ptr<FileSource>> TryOpenManifest(const Gate::Pass& pass,
                                                               const std::string& path);
-  // Ends those that have been silent for too long, or whose token was taken back; tells those that
-  // wait for memory.
+  // Ends streams that were silent for too long or whose token was revoked. Tells streams that wait
+  // for memory.
   void RunDeadlines();
   void EndSilentOnes();
   void TellStarvedOnes();
@@ -84,14 +86,14 @@ class PieceService final : private StreamOwner {
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   mutable Mutex mutex_;
   CondVar changed_;
-  // With what each was let in by; null: no tokens are asked for, or it is ended already.
+  // With the grant of each stream. Null: no tokens are required, or the stream was already ended.
   std::map<StreamReactor*, std::shared_ptr<const Grant>> streams_ ABSL_GUARDED_BY(mutex_);
   std::set<FileReactor*> files_ ABSL_GUARDED_BY(mutex_);
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
-  // `streams` and `refused` of all streams, the rest of those that have ended.
+  // `streams` and `refused` count all streams, the rest those that have ended.
   v1::StreamTotals totals_ ABSL_GUARDED_BY(mutex_);
-  std::jthread deadlines_;  // Last: it uses all of the above.
+  std::jthread deadlines_;  // Last member: it uses all of the above.
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// A call of one request: statistics, manifests, health.
+// A call with one request: statistics, manifests, health.
 #ifndef PENSTOCK_SERVER_REQUEST_REACTOR_H_
 #define PENSTOCK_SERVER_REQUEST_REACTOR_H_
 
@@ -15,8 +15,8 @@
 
 namespace penstock {
 
-// Cancels a call that is not done with something in time.
-// Stops when it is destroyed, which has to be before the call is over. Thread-safe.
+// Cancels a call that has not completed something in time. Stops when it is destroyed, which must
+// be before the call is over. Thread-safe.
 class CallDeadline {
  public:
   CallDeadline(grpc::CallbackServerContext& context, absl::Duration timeout)
@@ -50,10 +50,11 @@ class CallDeadline {
   grpc::Alarm alarm_;
 };
 
-// Reads the request, and cancels a call that does not bring it in time. Owns itself until OnDone().
+// Reads the request, and cancels a call whose request does not arrive in time. Owns itself until
+// OnDone().
 class RequestReactor : public CallReactor {
  public:
-  // From now on its functions are called. Returns itself, for gRPC.
+  // Its functions may be called from now on. Returns itself, for gRPC.
   CallReactor* Start() {
     StartRead(&request_);
     return this;
@@ -63,17 +64,17 @@ class RequestReactor : public CallReactor {
   RequestReactor(OpenCall call, grpc::CallbackServerContext& context, absl::Duration timeout)
       : call_(std::move(call)), deadline_(context, timeout) {}
 
-  // Once. The call has to be finished from here on.
+  // Called once. The function, or a later one, must finish the call.
   virtual void OnRequest(grpc::ByteBuffer& request) = 0;
 
   void OnCancel() override { cancelled_ = true; }
-  // The client is gone, or the request did not come in time.
+  // Whether the client is gone, or the request did not arrive in time.
   bool cancelled() const { return cancelled_; }
   void OnDone() override {
     CountAnswer();
     delete this;
   }
-  // For an OnDone() of one's own: counts a call whose answer the client took.
+  // For a subclass with its own OnDone(): counts a call whose answer the client received.
   void CountAnswer() {
     deadline_.Stop();
     if (!cancelled_) call_.account().OnAnswered();

@@ -41,7 +41,7 @@ absl::Status CheckTls(const ServerOptions& options) {
   return absl::OkStatus();
 }
 
-// A host that is no host is said first: TLS would not help it.
+// Reports an invalid host first, because TLS would not help it.
 absl::Status CheckPlaintext(const ServerOptions& options, const ListenAddress& address) {
   PENSTOCK_RETURN_IF_ERROR(Annotate(CheckListenHost(address), "--listen"));
   const std::string where =
@@ -69,8 +69,8 @@ absl::Status CheckHealthListen(const ServerOptions& options, const ListenAddress
                    ": give them two; --listen answers health, too"));
 }
 
-// Of the data root, a shard, --address-file and the metrics port; and of each other port: sockets
-// of two addresses, an eventfd and a spare.
+// Descriptors of the data root, a shard, --address-file and the metrics port. In addition, for each
+// other port: the sockets of two addresses, an eventfd and a spare.
 uint64_t OwnDescriptors(const ServerOptions& options) {
   const uint64_t ports = 1 + !options.health_listen.empty() + !options.shm_socket.empty();
   return 6 + 4 * ports;
@@ -197,7 +197,7 @@ absl::Status Server::Listen(const std::string& address) {
 }
 
 Server::~Server() {
-  if (!ender_.joinable()) return;  // Never listened.
+  if (!ender_.joinable()) return;  // Listen() was not reached.
   Stop();
   Wait();
 }

@@ -1,4 +1,4 @@
-// A preprocessing server in this process: what penstock-server runs, and tests.
+// A preprocessing server in this process. penstock-server and tests run it.
 #ifndef PENSTOCK_SERVER_SERVER_H_
 #define PENSTOCK_SERVER_SERVER_H_
 
@@ -36,65 +36,73 @@ class PieceService;
 class SharedMemoryDoor;
 
 struct ServerOptions {
-  // HOST:PORT; port 0 takes a free one. An address that other machines reach needs TLS, or
-  // `insecure` and no tokens: those travel in plaintext on loopback only.
+  // HOST:PORT; port 0 takes a free port. An address that other machines can reach needs TLS, or
+  // `insecure` without tokens: tokens travel in plaintext only on loopback.
   std::string listen = "127.0.0.1:7070";
-  // HOST:PORT of a second listener for health alone, in plaintext; empty: none.
+  // HOST:PORT of a second listener for health only, in plaintext. Empty: none.
   std::string health_listen = {};
-  // Folder that shards and manifests lie beneath.
+  // The folder beneath which shards and manifests are.
   std::string data_root;
-  uint32_t threads = 0;  // Of the engine; 0: the cores this process may use.
-  uint32_t read_threads = EngineOptions().read_threads;  // Beside them, for slow storage.
-  uint64_t memory_budget = 0;  // Bytes of chunks and windows; 0: the engine's default.
-  uint64_t strip_cache = EngineOptions().strip_cache;  // Of these, for rows that streams share.
+  uint32_t threads = 0;  // Threads of the engine; 0: the cores this process may use.
+  // Additional threads for slow storage.
+  uint32_t read_threads = EngineOptions().read_threads;
+  // Bytes for data and what clients request; 0: the engine's default.
+  uint64_t memory_budget = 0;
+  // Bytes of memory_budget for decoded rows that streams share.
+  uint64_t strip_cache = EngineOptions().strip_cache;
   bool insecure = false;
-  // PEM files of the server's certificate and its key; empty: plaintext. With `tls_client_ca`
-  // clients must have a certificate that one of those CAs signed. Read again when they change.
+  // PEM files of the server's certificate and its key. Empty: plaintext. With `tls_client_ca`
+  // clients must have a certificate signed by one of these CAs. The files are read again when they
+  // change.
   std::string tls_cert = {};
   std::string tls_key = {};
   std::string tls_client_ca = {};
-  // Bearer tokens (server/tokens.h); empty: anyone may ask. Read again when it changes.
+  // File of bearer tokens (server/tokens.h). Empty: no token is required. Read again when it
+  // changes.
   std::string token_file = {};
   ServiceLimits limits = {};
   GuardLimits guard = {};
-  // Where clients of this machine fetch shared memory: a Unix socket that this user, and the group
-  // of this name if given, may connect to. Empty: parts travel inside the stream.
+  // The Unix socket from which clients of this machine fetch shared memory. This user may connect
+  // to it, and the group `shm_group` if given. Empty: parts travel inside the stream.
   std::string shm_socket = {};
   std::string shm_group = {};
 
-  // kInvalidArgument names the option and what to give it.
+  // kInvalidArgument: the message names the option and says what to give it.
   absl::Status Validate() const;
 };
 
-// Serves from Start() until Drain()'s grace has passed or Stop(). The destructor stops at once.
-// Thread-safe.
+// Serves from Start() until the grace of Drain() has passed, or until Stop(). The destructor stops
+// it at once. Thread-safe.
 class Server {
  public:
-  // kNotFound, kPermissionDenied: the data root, a TLS or token file. kInvalidArgument: what is in
-  // such a file, too. kUnavailable: the address is in use. kResourceExhausted: a thread could not
-  // be started.
+  // Starts the server. Errors, beside those of Validate():
+  //   kNotFound, kPermissionDenied  the data root, a TLS file or the token file cannot be read
+  //   kInvalidArgument              the contents of such a file are wrong
+  //   kUnavailable                  the address is in use
+  //   kResourceExhausted            no thread could be started, or a limit of the system is too low
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
-  // With another engine than the real one.
+  // The same with another engine than the real one.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options,
                                                        std::unique_ptr<SessionSource> sessions);
   ~Server();
 
-  // Where it listens: "127.0.0.1:41234" for "127.0.0.1:0".
+  // The address at which it listens: "127.0.0.1:41234" for "127.0.0.1:0".
   const std::string& address() const { return address_; }
-  // The same of health_listen; empty without.
+  // The same for health_listen; empty without it.
   const std::string& health_address() const;
-  // As Start() completed them.
+  // As completed by Start().
   const ServerOptions& options() const { return options_; }
   size_t num_streams() const;
-  // What the Stats call answers.
+  // The answer to the Stats call, with the connections of the guard.
   v1::ServerStats stats() const;
 
-  // Health becomes NOT_SERVING, every stream is told, new ones are refused; the server ends when
-  // the streams have, at the latest after `grace`. Returns at once. The first call counts.
+  // Health becomes NOT_SERVING, every stream is told, and new ones are refused. The server ends
+  // when its streams have ended, at the latest after `grace`. Returns at once. Only the first call
+  // counts.
   void Drain(absl::Duration grace);
   // Ends every stream now.
   void Stop();
-  // Returns when the server has ended.
+  // Blocks until the server has ended.
   void Wait();
 
  private:
@@ -103,20 +111,21 @@ class Server {
   absl::Status OpenDoor();
   absl::Status Listen(const std::string& address);
   absl::Status LoadCredentials();
-  // Ends the gRPC server when there is reason to.
+  // Ends the gRPC server when it is time.
   void RunUntilEnd();
 
   const ServerOptions options_;
   const Root root_;
   const std::unique_ptr<SessionSource> sessions_;
-  const std::unique_ptr<ConnectionGuard> guard_;  // Of all ports.
+  const std::unique_ptr<ConnectionGuard> guard_;  // Serves all ports.
   const std::unique_ptr<HealthService> health_;
   const std::unique_ptr<CallRouter> router_;
   std::unique_ptr<HealthPort> health_port_;  // Null without health_listen.
   std::unique_ptr<Gate> gate_;
   std::unique_ptr<SharedMemoryDoor> door_;  // May be null.
   std::unique_ptr<PieceService> service_;
-  std::shared_ptr<grpc::ServerCredentials> credentials_;  // Shared with gRPC, which may go first.
+  // Shared with gRPC, which may be destroyed first.
+  std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<grpc::Server> grpc_;
   std::unique_ptr<Listener> listener_;
   std::string address_;

@@ -106,9 +106,9 @@ void AddOutput(const v1::ServerStats& stats, MetricFamilies& families) {
                       stats.totals().write_wait_seconds());
 }
 
-// The share of the server that is in use, the signal to scale by, is the larger of busy / capacity
-// and of process_cpu_seconds_total / cores: threads wait for slow storage without CPU, and gRPC and
-// TLS, most of what a server uses, are not the engine's.
+// The share of the server that is in use, which is the signal to scale by, is the larger of busy /
+// capacity and process_cpu_seconds_total / cores. Both are needed: threads wait for slow storage
+// without using CPU, and most of a server's CPU time is in gRPC and TLS, not in the engine.
 void AddEngineTime(const v1::ServerStats& stats, MetricFamilies& families) {
   const v1::EngineStats& engine = stats.engine();
   const std::string busy = "penstock_server_engine_busy_seconds_total";

@@ -1,4 +1,4 @@
-// What Prometheus reads of a server.
+// The metrics of a server, for Prometheus.
 #ifndef PENSTOCK_SERVER_SERVER_METRICS_H_
 #define PENSTOCK_SERVER_SERVER_METRICS_H_
 
@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// penstock_server_* and process_*. One time series a name, four for the activities of the engine's
-// threads: their number does not depend on the clients.
+// Adds penstock_server_* and process_*. Each name has one time series, and the activities of the
+// engine's threads have four. The number does not depend on the clients.
 void AddServerMetrics(const v1::ServerStats& stats, MetricFamilies& families);
 
 }  // namespace penstock

@@ -93,7 +93,8 @@ class ServerProgramTest(unittest.TestCase):
                 with contextlib.suppress(ConnectionError):
                     connection.sendall(says)
             address = pathlib.Path(self.address_file).read_text().strip()
-            # One that waits among so many of its own host may be closed, and comes again.
+            # A connection that waits among so many of its own host may be closed, and is then tried
+            # again.
             wait_until(lambda: speaks_http2(address), "the data port")
             self.assertLess(len(os.listdir(f"/proc/{process.pid}/fd")), 100)
         finally:
@@ -113,7 +114,7 @@ class ServerProgramTest(unittest.TestCase):
         for budget, warned in (("1MiB", False), ("1000000GiB", True)):
             process = self.start("--memory-budget", budget)
             process.send_signal(signal.SIGTERM)
-            log = process.stderr.read()  # communicate() loses what readline() has read ahead.
+            log = process.stderr.read()  # communicate() loses what readline() has buffered.
             self.assertEqual("memory budget is more than this process may use" in log, warned, log)
 
     def test_ctrl_c_and_a_closed_terminal_drain_too(self):

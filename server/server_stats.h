@@ -1,4 +1,4 @@
-// What the Stats call and the metrics say, put together.
+// Assembles what the Stats call and the metrics report.
 #ifndef PENSTOCK_SERVER_SERVER_STATS_H_
 #define PENSTOCK_SERVER_SERVER_STATS_H_
 
@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// All but `draining`, `totals` and `stream`.
+// Fills in everything except `draining`, `totals` and `stream`.
 v1::ServerStats DescribeServer(const EngineStats& engine,
                                std::chrono::steady_clock::time_point started);
 

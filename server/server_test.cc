@@ -1,4 +1,4 @@
-// The service against a fake engine and a plain protobuf client.
+// The service with a fake engine and a plain protobuf client.
 #include "server/server.h"
 
 #include <sys/stat.h>
@@ -41,7 +41,7 @@ TEST_F(ServerTest, AnswersHelloWithItselfAndCredit) {
 
 TEST_F(ServerTest, PartsAreWhatAProtobufClientReads) {
   StartServer({.on_fetch = [this](SessionEvents& events, const Fetch& fetch) {
-    // Out of order, of sizes around gRPC's and HTTP/2's own.
+    // Out of order, with sizes close to those of gRPC and HTTP/2.
     for (uint32_t size : {1u << 20, 1u, 16384u, 0u}) {
       events.OnPart(home_.Make(fetch.request, size, 7, size, static_cast<uint8_t>(size % 251)));
     }
@@ -163,7 +163,7 @@ TEST_F(ServerTest, RefusesMessagesAboveTheLimit) {
 }
 
 // Waits until `number` has stayed the same for 300 calls that the server answered on another
-// connection: a server that could go on would have gone on meanwhile. Returns the number.
+// connection. A server that could go on would have gone on meanwhile. Returns the number.
 int WhereItStops(const std::atomic<int>& number, const std::string& address) {
   grpc::ChannelArguments own;
   own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -183,7 +183,7 @@ TEST_F(ServerTest, AClientThatOnlySendsIsNotReadOn) {
   std::atomic<int> windows{0};
   StartServer({.on_window = [&windows](SessionEvents& events, const OpenWindow& window) {
     ++windows;
-    // 300 MB in all, far more than the connection's buffers and windows hold.
+    // 300 MB in total, far more than the connection's buffers and windows hold.
     events.OnError({.request = std::nullopt,
                     .window = window.window,
                     .status = absl::NotFoundError(std::string(30'000, 'x')),
@@ -199,10 +199,11 @@ TEST_F(ServerTest, AClientThatOnlySendsIsNotReadOn) {
     for (int i = 0; i < kWindows && talk.Send(message); ++i) continue;
   });
   while (windows <= static_cast<int>(StreamReactor::kMaxQueuedControl)) std::this_thread::yield();
-  // Reading nothing stops the server: 4,000 are 120 MB, more than flow control ever grows to.
+  // A client that reads nothing stops the server. 4,000 messages are 120 MB, more than flow control
+  // ever grows to.
   EXPECT_LE(WhereItStops(windows, server_->address()),
             static_cast<int>(StreamReactor::kMaxQueuedControl) + 4000);
-  // Reading lets all of it through.
+  // Reading lets everything through.
   for (int i = 0; i < kWindows; ++i) ASSERT_TRUE(talk.Read().has_error());
   sender.join();
   EXPECT_EQ(windows, kWindows);
@@ -229,7 +230,7 @@ TEST_F(ServerTest, CancelDropsPartsThatWait) {
   talk.OpenWindow(1);
   past_cancel.get_future().wait();
   talk.Fetch(2);
-  // Nothing was read so far, so no more than the connection's windows hold can be on its way.
+  // Nothing was read so far, so at most what the connection's windows hold is in flight.
   int parts = 0;
   while (talk.Read().part().request() == 1) ++parts;
   EXPECT_LT(parts, 32);
@@ -277,7 +278,7 @@ TEST_F(ServerTest, EventsMayRaceTheEndOfTheStream) {
                .on_close =
                    [&] {
                      MutexLock lock(&mutex);
-                     threads.clear();  // As a session does: no event after its destructor.
+                     threads.clear();  // Like a session: no event after its destructor.
                    }});
   for (int round = 0; round < 20; ++round) {
     Conversation talk(*stub_);
@@ -345,7 +346,7 @@ TEST_F(ServerTest, ManifestCannotLeaveTheRoot) {
   EXPECT_THAT(ReadManifest("none.pb"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("none.pb")));
 }
 
-// The guard must not take a watcher, or one that asks often, for a flood.
+// The guard must not mistake a watcher, or a client that asks often, for a flood.
 TEST_F(ServerTest, AWatcherAndStatsKeepTheirConnection) {
   StartServer();
   grpc::ClientContext watch_context;

@@ -1,4 +1,4 @@
-// What clients may take of a server at once. docs/reference/limits.md lists them.
+// Limits on what clients may use of a server at once. docs/reference/limits.md lists them.
 #ifndef PENSTOCK_SERVER_SERVICE_LIMITS_H_
 #define PENSTOCK_SERVER_SERVICE_LIMITS_H_
 
@@ -11,16 +11,18 @@ namespace penstock {
 
 struct ServiceLimits {
   static constexpr size_t kMostStreams = 65536;
-  // A stream counts from its call on, before its Hello too.
+  // A stream counts from the start of its call, before its Hello.
   size_t max_streams = 1024;
-  size_t max_streams_per_host = 512;  // Of one client address.
-  size_t max_calls = 16;              // Of Manifest, and of Stats.
+  size_t max_streams_per_host = 512;  // For one client address.
+  // For Manifest calls, and for Stats calls.
+  size_t max_calls = 16;
   size_t max_calls_per_host = 8;
-  size_t max_health_watches = 256;  // Of each port.
-  // How long a stream may be without a Hello, and a call's answer without a part that was taken.
+  size_t max_health_watches = 256;  // For each port.
+  // How long a stream may be without a Hello, and how long a call may go without the client taking
+  // a part of its answer.
   absl::Duration hello_timeout = absl::Seconds(10);
   absl::Duration call_timeout = absl::Seconds(30);
-  // Messages that defined the windows that are open: of one stream, and of all.
+  // Bytes of the messages that defined the open windows: of one stream, and of all streams.
   uint64_t max_stream_definition_bytes = uint64_t{64} << 20;
   uint64_t max_definition_bytes = uint64_t{512} << 20;
 };

@@ -1,4 +1,4 @@
-// Where the service's streams get their sessions.
+// Gives the service's streams their sessions.
 #ifndef PENSTOCK_SERVER_SESSION_SOURCE_H_
 #define PENSTOCK_SERVER_SESSION_SOURCE_H_
 
@@ -11,17 +11,17 @@
 
 namespace penstock {
 
-// The engine, or a fake of a test. Thread-safe; outlives its sessions.
+// The engine, or a fake in a test. Thread-safe. Must outlive its sessions.
 class SessionSource {
  public:
   struct Opened {
     std::unique_ptr<Session> session;
-    ServerInfo info;            // What the Hello says of this server and this spec.
-    uint64_t credit_bytes = 0;  // What the session may have outstanding.
+    ServerInfo info;            // What Hello says of this server and this spec.
+    uint64_t credit_bytes = 0;  // How many bytes the session may have outstanding.
   };
 
   virtual ~SessionSource() = default;
-  // `events` outlives the session; no event comes before the client's first OpenWindow.
+  // `events` must outlive the session. No event comes before the client's first OpenWindow.
   virtual absl::StatusOr<Opened> Open(const StreamOptions& options, SessionEvents& events) = 0;
   virtual EngineStats stats() const { return {}; }
 };

@@ -40,7 +40,8 @@ absl::StatusOr<std::string> NewTicket() {
   return ticket;
 }
 
-// One message, with a descriptor unless it is -1. A peer that does not take it has lost it.
+// Sends one message, with a descriptor unless it is -1. If the peer does not take it, the message
+// is lost.
 void Reply(int connection, absl::string_view text, int descriptor) {
   iovec part{const_cast<char*>(text.data()), text.size()};
   msghdr message{};
@@ -59,7 +60,7 @@ void Reply(int connection, absl::string_view text, int descriptor) {
   (void)sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-// What a connection says, empty if it said nothing usable.
+// Returns what a connection sent. Empty if that is not usable.
 std::string Hear(int connection) {
   char said[wire::kMaxTicketBytes + 1];
   ssize_t size = recv(connection, said, sizeof said, MSG_DONTWAIT);
@@ -81,12 +82,12 @@ absl::Status SharedMemoryDoorOptions::Validate() const {
   return absl::OkStatus();
 }
 
-// Peers that have not said their ticket.
+// Peers that have not sent their ticket.
 class SharedMemoryDoor::Connections {
  public:
   explicit Connections(SharedMemoryDoor& door) : door_(door) {}
 
-  // Waits for something to do, and does it. False: the door closes.
+  // Waits for something to do, and does it. Returns false if the door closes.
   bool Serve() {
     polled_.assign(1, {door_.wake_.get(), POLLIN, 0});
     for (const Peer& peer : peers_) polled_.push_back({peer.fd.get(), POLLIN, 0});
@@ -134,7 +135,7 @@ class SharedMemoryDoor::Connections {
     peer.fd.Reset();
   }
 
-  // Whoever may connect may say tickets of no stream without end.
+  // Limits the lines, because anyone who may connect can send invalid tickets without end.
   void TellOfRefusal(const absl::Status& status) {
     if (std::optional<uint64_t> left_out = log_.Allow(absl::StatusCodeToString(status.code()))) {
       spdlog::warn("shared memory refused error={} left_out={}", Quoted(status.ToString()),
@@ -149,7 +150,7 @@ class SharedMemoryDoor::Connections {
           {std::move(fd), Clock::now() + absl::ToChronoMilliseconds(door_.options_.patience)});
       out_of_descriptors_ = false;
     } else if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
-      // The listener stays readable: without a rest this would spin.
+      // The listener stays readable, so without a pause this would spin.
       rest_until_ = Clock::now() + std::chrono::milliseconds(100);
       if (!std::exchange(out_of_descriptors_, true)) {
         spdlog::warn("shared memory cannot accept socket={} error={}", Quoted(door_.socket()),
@@ -214,7 +215,8 @@ std::unique_ptr<SharedMemoryDoor::Lease> SharedMemoryDoor::MakeLease() {
 }
 
 SharedMemoryDoor::Lease::~Lease() {
-  std::map<std::string, Ticket, std::less<>>::node_type ended;  // Its pool goes without the lock.
+  // Its pool is destroyed without the lock.
+  std::map<std::string, Ticket, std::less<>>::node_type ended;
   MutexLock lock(&door_.mutex_);
   ended = door_.tickets_.extract(ticket_);
 }
@@ -242,7 +244,7 @@ absl::StatusOr<std::shared_ptr<SharedPool>> SharedMemoryDoor::Redeem(absl::strin
 }
 
 absl::StatusOr<std::shared_ptr<SharedPool>> SharedMemoryDoor::MakePool() {
-  // Only this door's thread adds.
+  // Only this thread adds to bytes_.
   if (*bytes_ + options_.pool_bytes > options_.max_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat("shared pools take ", FormatByteSize(*bytes_),
                                                      ", another would exceed the limit of ",

@@ -20,34 +20,37 @@
 namespace penstock {
 
 struct SharedMemoryDoorOptions {
-  // Absolute path of the socket, at most 107 bytes. The owner alone may connect, or with `group`
-  // (a name) that group too.
+  // Absolute path of the socket, at most 107 bytes. Only its owner may connect, or with `group` (a
+  // name) that group too.
   std::string socket = {};
   std::string group = {};
-  // Of one stream's pool: of few parts, so that they are still in the cache when they are read.
+  // Bytes of one stream's pool. It is small, so that parts are still in the cache when they are
+  // read.
   size_t pool_bytes = size_t{4} << 20;
-  // Of all pools together; a stream that comes later is served without one.
+  // Bytes of all pools together. A stream beyond that is served without a pool.
   size_t max_bytes = size_t{512} << 20;
-  // A connection that has not said its ticket by then is closed.
+  // A connection that has not sent its ticket by then is closed.
   absl::Duration patience = absl::Seconds(2);
   size_t max_connections = 64;
 
-  // kInvalidArgument names the flag.
+  // kInvalidArgument: the message names the flag.
   absl::Status Validate() const;
 };
 
-// One thread of its own answers every connection: the client says its ticket in one message and
-// hears "ok" with the pool's descriptor, or why not. docs/reference/protocol.md has the exchange. A
-// ticket is good for one connection. A peer can make it do no more than max_connections at a time,
-// and gets no pool without a ticket of a stream. Thread-safe.
+// One thread answers every connection. The client sends its ticket in one message and receives "ok"
+// with the pool's descriptor, or the reason for a refusal. docs/reference/protocol.md describes the
+// exchange.
+//
+// A ticket is valid for one connection. At most max_connections peers are served at a time, and a
+// peer gets no pool without the ticket of a stream. Thread-safe.
 class SharedMemoryDoor {
  public:
-  // A stream's right to a pool. Its end makes the ticket worthless. Thread-safe.
+  // A stream's right to a pool. When it is destroyed, its ticket becomes invalid. Thread-safe.
   class Lease {
    public:
     ~Lease();
     const std::string& ticket() const { return ticket_; }
-    // The pool, once a client has fetched it; null before.
+    // The pool, once a client has fetched it. Null before that.
     std::shared_ptr<SharedPool> pool() const;
 
    private:
@@ -58,17 +61,17 @@ class SharedMemoryDoor {
     const std::string ticket_;
   };
 
-  // kInvalidArgument: an option; kUnavailable: another process listens there; else why the socket
-  // could not be made, or that there is no thread. What a process that is gone left behind is
-  // replaced.
+  // Makes the socket and starts the thread. Replaces the socket of a process that is gone.
+  // kInvalidArgument: an option is wrong. kUnavailable: another process listens there. Other errors
+  // say why the socket could not be made or no thread be started.
   static absl::StatusOr<std::unique_ptr<SharedMemoryDoor>> Open(SharedMemoryDoorOptions options);
-  // REQUIRES: no lease is left. Pools may be. Removes the socket, unless another server has put its
-  // own in its place.
+  // REQUIRES: no lease is left. Pools may be left. Removes the socket unless another server has
+  // replaced it.
   ~SharedMemoryDoor();
 
   const std::string& socket() const { return options_.socket; }
   std::unique_ptr<Lease> MakeLease();
-  // Of the pools there are.
+  // Bytes of all current pools.
   size_t pool_bytes() const { return bytes_->load(); }
 
  private:
@@ -76,16 +79,17 @@ class SharedMemoryDoor {
 
   SharedMemoryDoor(SharedMemoryDoorOptions options, UniqueFd listener, UniqueFd wake);
   void Run();
-  // While the listener is open nobody else gets the number of its file.
+  // Whether the socket's file is still ours. While the listener is open, no other file gets its
+  // inode.
   bool IsOurs() const;
-  // A pool for who says `ticket`, which is used up.
+  // Returns a pool for the client that sent `ticket`. The ticket cannot be used again.
   absl::StatusOr<std::shared_ptr<SharedPool>> Redeem(absl::string_view ticket);
   absl::StatusOr<std::shared_ptr<SharedPool>> MakePool();
 
   const SharedMemoryDoorOptions options_;
   const UniqueFd listener_;
-  const FileStamp bound_;  // Where the listener was bound.
-  const UniqueFd wake_;    // An eventfd: written to, the thread ends.
+  const FileStamp bound_;  // The file to which the listener was bound.
+  const UniqueFd wake_;    // An eventfd. Writing to it ends the thread.
   // Shared with the pools, which may outlive the door.
   const std::shared_ptr<std::atomic<size_t>> bytes_ = std::make_shared<std::atomic<size_t>>(0);
 
@@ -96,7 +100,7 @@ class SharedMemoryDoor {
   };
   std::map<std::string, Ticket, std::less<>> tickets_ ABSL_GUARDED_BY(mutex_);
 
-  std::jthread thread_;  // Last: it uses all of the above.
+  std::jthread thread_;  // Last member: it uses all of the above.
 };
 
 }  // namespace penstock

@@ -39,7 +39,8 @@ class Peer {
     EXPECT_EQ(send(fd_.get(), ticket.data(), ticket.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(ticket.size()));
   }
-  // What the door says, "" when it hangs up; `pool` becomes the descriptor that came with it.
+  // Returns the door's message, "" when it closes the connection. `pool` becomes the descriptor
+  // that came with the message.
   std::string Hear() {
     pollfd polled{fd_.get(), POLLIN, 0};
     EXPECT_EQ(poll(&polled, 1, 60'000), 1);
@@ -153,7 +154,7 @@ TEST_F(SharedMemoryDoorTest, HangsUpOnWhoSaysTooMuch) {
 TEST_F(SharedMemoryDoorTest, HangsUpOnTheSilentAndServesTheOthers) {
   Open({.patience = absl::Seconds(1), .max_connections = 2});
   auto lease = door_->MakeLease();
-  Peer silent(path_), mute(path_), late(path_);  // One more than it holds at a time.
+  Peer silent(path_), mute(path_), late(path_);  // One more than the door holds at a time.
   EXPECT_EQ(late.Ask(lease->ticket()), "ok");
   EXPECT_EQ(silent.Hear(), "");
   EXPECT_EQ(mute.Hear(), "");
@@ -164,7 +165,7 @@ TEST_F(SharedMemoryDoorTest, PoolsHaveALimitAndCountUntilTheyGo) {
   auto first = door_->MakeLease(), second = door_->MakeLease();
   Peer peer(path_);
   EXPECT_EQ(peer.Ask(first->ticket()), "ok");
-  EXPECT_EQ(peer.Hear(), "");  // The door has let go of the pool.
+  EXPECT_EQ(peer.Hear(), "");  // The door has closed the connection.
   EXPECT_THAT(Peer(path_).Ask(second->ticket()), HasSubstr("limit of 1.0 MiB"));
   EXPECT_EQ(door_->pool_bytes(), kPool);
   first.reset();

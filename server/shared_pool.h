@@ -1,4 +1,5 @@
-// Memory that a server writes parts into and one client of the same machine reads them from.
+// Memory into which a server writes parts, and from which one client of the same machine reads
+// them.
 #ifndef PENSTOCK_SERVER_SHARED_POOL_H_
 #define PENSTOCK_SERVER_SHARED_POOL_H_
 
@@ -16,13 +17,14 @@
 
 namespace penstock {
 
-// A memfd without a name, sealed: its size never changes, so that no reader can be killed by it,
-// and (where the kernel can) nobody but us can map it for writing. Given out lowest address first,
-// so that a stream that needs little of it stays in the processor's cache. Thread-safe.
+// A memfd without a name, sealed: its size never changes, so it cannot kill a reader. If the kernel
+// supports it, only we can map it for writing. Blocks with the lowest addresses are given out
+// first, so that a stream that needs little memory stays in the processor's cache. Thread-safe.
 class SharedPool final : public PartMemory {
  public:
-  // All of its pages exist when it returns. Keeps `counted` as long as it lives, for whoever
-  // counts pools. REQUIRES: size is a multiple of PartBuffer::kMaxPartBytes.
+  // Creates a pool. All of its pages exist when it returns. Keeps `counted` as long as the pool
+  // lives, so that the owner can count pools. REQUIRES: size is a multiple of
+  // PartBuffer::kMaxPartBytes.
   static absl::StatusOr<std::shared_ptr<SharedPool>> Create(
       size_t size, std::shared_ptr<void> counted = nullptr);
   ~SharedPool() override;
@@ -30,7 +32,7 @@ class SharedPool final : public PartMemory {
   SharedPool& operator=(const SharedPool&) = delete;
 
   int fd() const { return fd_.get(); }
-  // Of memory that Take() gave.
+  // REQUIRES: `memory` came from Take().
   uint64_t OffsetOf(const uint8_t* memory) const {
     return static_cast<uint64_t>(memory - memory_.data());
   }
@@ -46,12 +48,12 @@ class SharedPool final : public PartMemory {
   static constexpr size_t kBlockBytes = 4096;
 
   SharedPool(UniqueFd fd, std::span<uint8_t> memory, std::shared_ptr<void> counted);
-  // The first of `blocks` free ones at a multiple of as many.
+  // Returns the first run of `blocks` free blocks that begins at a multiple of that number.
   std::optional<size_t> FindFree(size_t blocks) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const UniqueFd fd_;
   const std::span<uint8_t> memory_;
-  const std::shared_ptr<void> counted_;  // Shared with nobody who uses it.
+  const std::shared_ptr<void> counted_;  // Never used here; only kept alive.
   Mutex mutex_;
   std::vector<bool> taken_ ABSL_GUARDED_BY(mutex_);  // By block.
 };

@@ -1,4 +1,4 @@
-// Signals that ask to stop, handled on a thread.
+// Handles signals that ask to stop, on a thread.
 #ifndef PENSTOCK_SERVER_SIGNALS_H_
 #define PENSTOCK_SERVER_SIGNALS_H_
 
@@ -12,17 +12,17 @@
 
 namespace penstock {
 
-// Until BlockEndSignals() those of StopSignals::Set() end the process with code 128 + their number,
-// as they do later in a start, and not by the signal; SIGUSR1 does nothing. A start that hangs can
-// so be ended. Call it first.
+// Until BlockEndSignals(), makes the signals of StopSignals::Set() end the process with exit code
+// 128 + their number, as they do later in a start, instead of killing it. So a start that hangs can
+// be ended. SIGUSR1 has no effect. Call it first.
 void EndAtSignals();
 
-// Keeps those of StopSignals::Set() from ending the process. Call it before any thread is started:
-// threads inherit it.
+// Keeps the signals of StopSignals::Set() from ending the process. Call it before any thread is
+// started, because threads inherit it.
 void BlockEndSignals();
 
-// Calls `handle(signal)` on its own thread for each blocked signal that arrives. The destructor
-// returns when no call can follow. Not thread-safe.
+// Calls `handle(signal)` on its own thread for each blocked signal that arrives. After the
+// destructor has returned, `handle` is not called. Not thread-safe.
 class SignalThread {
  public:
   // kResourceExhausted: a thread could not be started.

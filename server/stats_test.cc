@@ -1,4 +1,4 @@
-// The Stats call against a fake engine.
+// The Stats call with a fake engine.
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -33,13 +33,13 @@ class StatsTest : public ::testing::Test {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return stats;
   }
-  // Of the one stream that there is.
+  // Returns the statistics of the only stream.
   v1::StreamStats StatsOfStream() {
     const v1::ServerStats stats = Stats();
     EXPECT_EQ(stats.stream_size(), 1);
     return stats.stream_size() == 1 ? stats.stream(0) : v1::StreamStats();
   }
-  // Asks until it does, for a minute.
+  // Asks until the condition holds, for at most a minute.
   bool WaitUntil(const std::function<bool(const v1::ServerStats&)>& holds) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     while (!holds(Stats())) {
@@ -54,7 +54,7 @@ class StatsTest : public ::testing::Test {
   std::unique_ptr<v1::PieceService::Stub> stub_;
 };
 
-// A client that has said Hello.
+// A client that has sent Hello.
 class Client {
  public:
   Client(v1::PieceService::Stub& stub, const std::string& name) : stream_(stub.Pieces(&context_)) {
@@ -127,7 +127,7 @@ TEST_F(StatsTest, TellsOfAClientThatDoesNotRead) {
   }});
   Client client(*stub_, "sleeper");
   client.Fetch(1);
-  // Of a write that has not ended, too; and it never falls.
+  // A write that has not ended counts too, and the value never falls.
   double last = 0;
   EXPECT_TRUE(WaitUntil([&last](const auto& stats) {
     EXPECT_GE(stats.totals().write_wait_seconds(), last);

@@ -78,7 +78,8 @@ void StreamReactor::OnReadDone(bool ok) {
   End(status);
 }
 
-// Of each code, so that what a stranger repeats does not hide a client of another version.
+// Logs refusals of each code separately, so that what a stranger repeats does not hide a client of
+// another version.
 void StreamReactor::TellOfRefusal(const absl::Status& status) const {
   const std::string kind = absl::StrCat("stream refused ", absl::StatusCodeToString(status.code()));
   if (std::optional<uint64_t> left_out = pass_.AllowLog(kind)) {
@@ -87,7 +88,8 @@ void StreamReactor::TellOfRefusal(const absl::Status& status) const {
   }
 }
 
-// The session's destructor waits for jobs under way, which stats() must not.
+// Destroys the session without the lock: its destructor waits for running jobs, and stats() must
+// not wait for them.
 void StreamReactor::CloseSession() {
   std::unique_ptr<Session> closed;
   MutexLock lock(&session_mutex_);
@@ -188,7 +190,7 @@ absl::Status StreamReactor::Handle(OpenWindow window) {
   return absl::OkStatus();
 }
 
-// Before the session: what it has in its caches is not everybody's.
+// Checked before the session, because not every client may see what is in its caches.
 absl::Status StreamReactor::CheckRoots(const OpenWindow& window) const {
   for (const ShardRef& shard : window.shards) {
     if (pass_.MayRead(shard.path)) continue;
@@ -226,7 +228,7 @@ absl::Status StreamReactor::Handle(wire::Release release) {
 }
 
 absl::Status StreamReactor::Handle(wire::Ack ack) {
-  PartBuffer returned;  // Without the lock.
+  PartBuffer returned;  // Destroyed without the lock.
   MutexLock lock(&mutex_);
   auto found = lent_.find(ack.offset);
   if (found == lent_.end()) {
@@ -325,7 +327,8 @@ void StreamReactor::Write(Outbox::Item item) {
   StartWrite(&outgoing_);
 }
 
-// A part in the stream's pool stays there until the client's Ack; any other travels.
+// A part in the stream's pool stays there until the client's Ack. Any other part is sent in the
+// message.
 grpc::ByteBuffer StreamReactor::MessageOf(PartBuffer part) {
   const std::span<const uint8_t> bytes = part.pieces()[0];
   wire::PartHeader header = HeaderOf(part);
@@ -361,7 +364,7 @@ void StreamReactor::OnWriteDone(bool ok) {
     write_wait_ += Clock::now() - write_start_;
     if (ok) next = TakeNext();
     read_on = read_paused_ && outbox_.num_control() <= kMaxQueuedControl / 2;
-    // Claimed here: the next write may be done before this call reads on.
+    // Claimed under the lock: the next write may be done before this call reads on.
     if (read_on) read_paused_ = false;
   }
   if (!ok) End(absl::CancelledError("the client is gone"));
@@ -384,7 +387,7 @@ void StreamReactor::OnDone() {
         failures_.failed_windows());
   }
   const std::shared_ptr<StreamReactor> self = std::move(self_);
-  // A client that cancels its stream has had its answers all the same.
+  // A client that cancels its stream has received its answers all the same.
   if (said_hello_) call_.account().OnAnswered();
   pass_ = {};
   owner_.OnStreamDone(this);

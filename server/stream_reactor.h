@@ -1,4 +1,4 @@
-// One client's stream: a translation between gRPC and a session.
+// One client's stream: translates between gRPC and a session.
 #ifndef PENSTOCK_SERVER_STREAM_REACTOR_H_
 #define PENSTOCK_SERVER_STREAM_REACTOR_H_
 
@@ -31,7 +31,7 @@ namespace penstock {
 
 class StreamReactor;
 
-// Told of a stream's end on a gRPC thread, as the last thing that happens to it.
+// Notified on a gRPC thread when a stream has ended. This is the last thing that happens to it.
 class StreamOwner {
  public:
   virtual void OnStreamDone(StreamReactor* stream) = 0;
@@ -40,33 +40,34 @@ class StreamOwner {
   ~StreamOwner() = default;
 };
 
-// Reads one message at a time and hands it to the session; writes one message at a time from an
-// outbox that the session fills. A client that sends without reading is not read on once
-// kMaxQueuedControl answers wait for it.
+// Reads one message at a time and passes it to the session. Writes one message at a time from an
+// outbox that the session fills. If a client sends without reading, its messages are not read while
+// more than kMaxQueuedControl answers wait for it.
 //
-// Owns itself from its creation until OnDone(), which is gRPC's last word; others who hold it may
-// then still call it, without effect. Thread-safe.
+// Owns itself from its creation until OnDone(), which is gRPC's last call. Others that still hold
+// it may call it afterwards, without effect. Thread-safe.
 class StreamReactor final : public CallReactor,
                             public std::enable_shared_from_this<StreamReactor>,
                             private SessionEvents {
  public:
   static constexpr size_t kMaxQueuedControl = 1024;
-  // All outlive it; `door` may be null.
+  // All arguments must outlive it. `door` may be null.
   static StreamReactor* Create(SessionSource& source, StreamOwner& owner, OpenCall call,
                                Gate::Pass pass, SharedMemoryDoor* door, std::string peer);
 
   // Starts to read.
   void Start();
   void Drain(uint32_t grace_ms);
-  // Ends the stream with `status`; what waits to be sent is dropped. Not from a session's event.
+  // Ends the stream with `status`, and drops what waits to be sent. Must not be called from a
+  // session's event.
   void End(const absl::Status& status);
-  // Ends a stream that has been without a Hello for so long.
+  // Ends a stream that has been without a Hello for this long.
   void EndIfSilent(absl::Duration timeout);
-  // Says the credit again where windows wait for memory and nothing else is on its way: so that the
-  // client does not take this server for stopped.
+  // Sends the credit again if windows wait for memory and nothing else is being sent, so that the
+  // client does not think that this server has stopped.
   void TellIfStarved();
   v1::StreamStats stats() const;
-  // Ended because of what the client said. Valid in OnStreamDone().
+  // Whether it was ended because of what the client sent. Valid in OnStreamDone().
   bool refused() const { return refused_; }
 
  private:
@@ -100,12 +101,12 @@ class StreamReactor final : public CallReactor,
 
   void Say(const wire::ServerMessage& message);
   void ReadOn();
-  // What to write now, if a write may start; the caller passes it to Write().
+  // Returns what to write next, if a write may start. The caller passes it to Write().
   std::optional<Outbox::Item> TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Write(Outbox::Item item);
   grpc::ByteBuffer MessageOf(PartBuffer part);
   wire::ServerHello MakeHello(uint32_t version, const ServerInfo& info);
-  // Never called from a session's event: it may end in OnDone(), which waits for those.
+  // Must not be called from a session's event: it may end in OnDone(), which waits for those.
   void FinishIfDue();
 
   SessionSource& source_;
@@ -118,16 +119,16 @@ class StreamReactor final : public CallReactor,
 
   const Clock::time_point started_ = Clock::now();
 
-  // Of the read side: touched by OnReadDone() alone, and by OnDone() after it.
+  // Used by the read side: only by OnReadDone(), and by OnDone() after it.
   grpc::ByteBuffer incoming_;
-  uint64_t incoming_bytes_ = 0;  // Of the message that is being handled.
+  uint64_t incoming_bytes_ = 0;  // Size of the message that is being handled.
   std::atomic<bool> said_hello_{false};
   bool refused_ = false;
-  bool has_log_lines_ = false;  // That it came was logged, so what follows from it is, too.
+  bool has_log_lines_ = false;  // The client's arrival was logged, so later events are logged too.
 
   DefinedWindows windows_;
 
-  // Changed by the read side alone, which holds this lock while it does; stats() holds it too.
+  // Only the read side changes these, and holds this lock while it does. stats() holds it too.
   mutable Mutex session_mutex_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<SharedMemoryDoor::Lease> lease_;  // Until the client has mapped its pool.
@@ -138,7 +139,7 @@ class StreamReactor final : public CallReactor,
   std::atomic<uint64_t> num_requests_{0};
   FailureLog failures_;
 
-  // Of the write side: touched by whoever set writing_.
+  // Used by the write side: only by the thread that set writing_.
   grpc::ByteBuffer outgoing_;
   std::atomic<uint64_t> num_rows_{0};
   std::atomic<uint64_t> num_parts_{0};
@@ -146,11 +147,13 @@ class StreamReactor final : public CallReactor,
 
   mutable Mutex mutex_;
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);
-  std::shared_ptr<SharedPool> pool_ ABSL_GUARDED_BY(mutex_);     // Shared with the session's parts.
-  std::map<uint64_t, PartBuffer> lent_ ABSL_GUARDED_BY(mutex_);  // By offset, until its Ack.
+  // Shared with the session's parts.
+  std::shared_ptr<SharedPool> pool_ ABSL_GUARDED_BY(mutex_);
+  // Parts that the client reads from the pool, by offset, until its Ack.
+  std::map<uint64_t, PartBuffer> lent_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  Clock::time_point write_start_ ABSL_GUARDED_BY(mutex_);  // Of the write under way.
-  Clock::duration write_wait_ ABSL_GUARDED_BY(mutex_){};   // Of those that are done.
+  Clock::time_point write_start_ ABSL_GUARDED_BY(mutex_);  // Start of the current write.
+  Clock::duration write_wait_ ABSL_GUARDED_BY(mutex_){};   // Total of the writes that are done.
   int starting_reads_ ABSL_GUARDED_BY(mutex_) = 0;
   bool read_paused_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;

@@ -1,4 +1,4 @@
-// What a client needs to be let in, and what it is then shown.
+// What a client needs to be let in, and what it may then see.
 #include <map>
 #include <memory>
 #include <string>
@@ -75,7 +75,7 @@ TEST_F(TokenTest, RootsHoldForManifests) {
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("closed/a")));
 }
 
-// Tokens of like folders are two clients all the same.
+// Two tokens with the same folders are still two clients.
 TEST_F(TokenTest, OneThatIsLimitedToFoldersIsShownItsOwnStreamsAlone) {
   const std::vector<std::string> names = {"everything", "someone", "another"};
   std::map<std::string, grpc::ClientContext> contexts;

@@ -33,7 +33,7 @@ std::array<uint8_t, 32> DigestOf(absl::string_view token) {
   return sha.Finish();
 }
 
-// False: `path` has a '..'.
+// Returns false if `path` has a '..'.
 bool SplitPath(absl::string_view path, std::vector<absl::string_view>& parts) {
   for (absl::string_view part : absl::StrSplit(path, '/', absl::SkipEmpty())) {
     if (part == "..") return false;

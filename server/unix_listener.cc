@@ -32,7 +32,7 @@ absl::StatusOr<gid_t> GroupId(const std::string& name) {
   return found->gr_gid;
 }
 
-// Removes what a process that is gone left behind.
+// Removes the socket that a process left behind.
 absl::Status MakeRoom(const std::string& path, const sockaddr_un& address) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0) return absl::OkStatus();
@@ -51,7 +51,8 @@ absl::Status MakeRoom(const std::string& path, const sockaddr_un& address) {
   return absl::OkStatus();
 }
 
-// On Linux the mode of an unbound socket becomes that of its file, so nobody gets in between.
+// On Linux the mode of an unbound socket becomes the mode of its file, so nobody can connect in
+// between.
 absl::Status Bind(int fd, const std::string& path, const sockaddr_un& address) {
   if (fchmod(fd, 0600) != 0) return ErrnoToStatus(errno, "fchmod of a socket");
   if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {

@@ -13,11 +13,12 @@ namespace penstock {
 // kInvalidArgument: `path` is not absolute, or longer than a socket's address may be.
 absl::Status CheckSocketPath(absl::string_view path);
 
-// A non-blocking SOCK_SEQPACKET listener at `path` that only this user may connect to, or also the
-// group named `group`. A socket on which nobody listens any more is replaced.
+// Returns a non-blocking SOCK_SEQPACKET listener at `path`. Only this user may connect to it, or
+// also the group named `group`. Replaces a socket on which nobody listens any more.
 //
-// kUnavailable: another process listens there; kAlreadyExists: something else lies there;
-// kInvalidArgument: the path, or no such group; kPermissionDenied, kNotFound: the folder.
+// kUnavailable: another process listens there. kAlreadyExists: something other than a socket is
+// there. kInvalidArgument: `path` is invalid, or there is no such group. kPermissionDenied,
+// kNotFound: the folder cannot be used.
 absl::StatusOr<UniqueFd> ListenOnUnixSocket(const std::string& path, const std::string& group);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// The accounts of connections that are open, by the address that they come from.
+// The accounts of open connections, by the peer's address.
 #ifndef PENSTOCK_SERVER_GUARD_ACCOUNT_BOOK_H_
 #define PENSTOCK_SERVER_GUARD_ACCOUNT_BOOK_H_
 
@@ -25,8 +25,8 @@ class AccountBook {
     return account;
   }
 
-  // As gRPC names a peer: "ipv4:10.0.0.1:4711". One that nobody watches gets an account that
-  // nobody reads.
+  // Returns the account of a peer, named as gRPC names it: "ipv4:10.0.0.1:4711". For a connection
+  // that is not watched it returns an account that nobody reads.
   std::shared_ptr<ConnectionAccount> Find(absl::string_view peer) const {
     {
       MutexLock lock(&mutex_);
@@ -36,7 +36,7 @@ class AccountBook {
     return std::make_shared<ConnectionAccount>(WatchedSocket(), UINT64_MAX);
   }
 
-  // Another connection may have come from the same address since.
+  // Closes the account unless another connection has come from the same address since.
   void Close(const std::string& peer, const ConnectionAccount& account) {
     MutexLock lock(&mutex_);
     const auto found = accounts_.find(peer);

@@ -1,4 +1,5 @@
-// What the calls of one connection account for: the rest of what it sends is a flood's.
+// Counts what the calls of one connection account for. Whatever else the connection sends belongs
+// to a flood.
 #ifndef PENSTOCK_SERVER_GUARD_CONNECTION_ACCOUNT_H_
 #define PENSTOCK_SERVER_GUARD_CONNECTION_ACCOUNT_H_
 
@@ -13,21 +14,22 @@ namespace penstock {
 
 // How far a connection has come. It never goes back.
 enum class Standing : uint8_t {
-  kStranger,  // Has not had a call answered.
-  kKnown,     // A health call was answered; those need no token.
-  kInvited,   // A call was let in: its token is valid, or the server asks for none.
-  kClient,    // Said a Hello that was accepted.
+  kStranger,  // No call of it was answered.
+  kKnown,     // A health call was answered. Health calls need no token.
+  kInvited,   // A call was let in: its token is valid, or the server requires none.
+  kClient,    // It sent a Hello that was accepted.
 };
 
-// Written by the connection's calls, read by ConnectionGuard. Thread-safe.
+// The connection's calls write it, and ConnectionGuard reads it. Thread-safe.
 class ConnectionAccount {
  public:
-  // Resets `socket` as soon as more calls wait for their request: the guard would see it a little
-  // later, when gRPC has read thousands.
+  // Resets `socket` as soon as more than `max_waiting_calls` calls wait for their request. The
+  // guard would notice a little later, when gRPC has read thousands.
   ConnectionAccount(const WatchedSocket& socket, uint64_t max_waiting_calls)
       : socket_(socket), max_waiting_calls_(max_waiting_calls) {}
 
-  // A call has begun, whatever becomes of it: its headers are complete. OnRequest() follows.
+  // A call has begun: its headers are complete. This counts even if the call fails later.
+  // OnRequest() follows.
   void OnCall() {
     const uint64_t calls = calls_.fetch_add(1, std::memory_order_relaxed) + 1;
     if (calls - requests() <= max_waiting_calls_) return;
@@ -35,14 +37,14 @@ class ConnectionAccount {
   }
   // A call has its request, or has ended without one.
   void OnRequest() { requests_.fetch_add(1, std::memory_order_relaxed); }
-  // A call has ended with an answer that the client did not cancel.
+  // A call has ended with an answer, and the client did not cancel it.
   void OnAnswered() {
     answered_calls_.fetch_add(1, std::memory_order_relaxed);
     if (standing() >= Standing::kInvited) earned_calls_.fetch_add(1, std::memory_order_relaxed);
   }
-  // A message of an open stream has arrived in full.
+  // A message of an open stream has arrived completely.
   void OnMessage(uint64_t bytes) {
-    // Frames of HTTP/2 and records of TLS come on top.
+    // Adds the frames of HTTP/2 and the records of TLS.
     message_bytes_.fetch_add(bytes + bytes / 64 + kBytesOfFrame, std::memory_order_relaxed);
   }
   void Rise(Standing standing) {
@@ -50,13 +52,13 @@ class ConnectionAccount {
     while (before < standing && !standing_.compare_exchange_weak(before, standing)) continue;
   }
 
-  // Too many of its calls waited.
+  // Whether the connection was reset because too many of its calls waited.
   bool reset() const { return reset_; }
   uint64_t message_bytes() const { return message_bytes_.load(std::memory_order_relaxed); }
   uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
   uint64_t requests() const { return requests_.load(std::memory_order_relaxed); }
   uint64_t answered_calls() const { return answered_calls_.load(std::memory_order_relaxed); }
-  // The answered calls of a connection that was let in: their rate has no limit.
+  // The answered calls of a connection that was let in. Their rate is not limited.
   uint64_t earned_calls() const { return earned_calls_.load(std::memory_order_relaxed); }
   Standing standing() const { return standing_.load(std::memory_order_relaxed); }
 
@@ -74,8 +76,8 @@ class ConnectionAccount {
   std::atomic<Standing> standing_{Standing::kStranger};
 };
 
-// A call of a connection. It waits for its request until OnRequest(), or for as long as this lives.
-// Move-only, thread-compatible.
+// A call of a connection. It waits for its request until OnRequest() or the end of this object.
+// Move-only. Thread-compatible.
 class OpenCall {
  public:
   explicit OpenCall(std::shared_ptr<ConnectionAccount> account) : account_(std::move(account)) {

@@ -29,23 +29,23 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// The kernel doubles them. What gRPC reads at once costs it up to 500 times as much before the
-// guard can see it. A window below half of the first one, 64 KiB, makes the peer wait for its
-// timers.
+// The kernel doubles these sizes. What gRPC reads at once uses up to 500 times as much memory
+// before the guard can see it. With a window below half of the first size, 64 KiB, the peer would
+// wait for its timers.
 constexpr int kReceiveBufferOfStranger = 32 << 10;
 constexpr int kReceiveBufferOfClient = 256 << 10;
 
 constexpr int kEvents = 256;
 constexpr uint64_t kWake = 0;  // No connection has this number.
-// Between two looks at one connection.
+// Pauses between two looks at one connection.
 constexpr microseconds kPauseOfFlood{500};
 constexpr microseconds kPause{5'000};
 constexpr microseconds kLongestPause{50'000};
-// The guard's share of a core while it looks at connections that behave.
+// Keeps the guard's share of a core small while connections behave.
 constexpr int kPausesPerLook = 32;
 constexpr milliseconds kSweep{500};
 constexpr milliseconds kPatienceWithMemory{2};
-// Between two cuts for memory: some of what the first one ended is freed by then.
+// Time between two cuts for memory. Part of what the first one ended is freed by then.
 constexpr milliseconds kGrace{5};
 constexpr double kCalmBlame = 16 << 10;
 constexpr milliseconds kTrim{1'000};
@@ -53,11 +53,11 @@ constexpr milliseconds kTrimAfterCut{5'000};
 constexpr milliseconds kLongestWithoutTrim{5'000};
 constexpr uint64_t kWorthATrim = uint64_t{16} << 20;
 
-// The part of this process's memory that gRPC takes its own from. The engine's chunks and parts lie
-// elsewhere. Zeroes: not known.
+// The part of this process's memory from which gRPC allocates. The engine's chunks and parts are
+// elsewhere. Zeroes: unknown.
 struct Heap {
-  uint64_t allocated = 0;  // What malloc() has given out.
-  uint64_t free = 0;       // What it keeps.
+  uint64_t allocated = 0;  // Bytes that malloc() has given out.
+  uint64_t free = 0;       // Free bytes that malloc() keeps.
 };
 
 Heap ReadHeap() {
@@ -69,13 +69,13 @@ Heap ReadHeap() {
 #endif
 }
 
-// Makes the wait of this thread for a processor short, because a flood takes memory for as long as
-// it lasts. The priority needs a privilege, the short slice Linux 6.12: both are tried.
+// Makes this thread's wait for a processor short, because a flood uses memory as long as it lasts.
+// A higher priority needs a privilege, and a short time slice Linux 6.12, so both are tried.
 void PreferThisThread() {
   const auto thread = static_cast<id_t>(syscall(SYS_gettid));
   setpriority(PRIO_PROCESS, thread, -15);
-  // sched_attr of linux/sched/types.h, whose `runtime` is the slice of a normal thread. A short one
-  // runs sooner.
+  // sched_attr of linux/sched/types.h. Its `runtime` is the time slice of a normal thread; a thread
+  // with a short slice runs sooner.
   struct {
     uint32_t size, policy;
     uint64_t flags;
@@ -95,7 +95,7 @@ void PreferThisThread() {
 
 size_t IndexOf(Standing standing) { return static_cast<size_t>(standing); }
 
-// A client's number is limited by that of streams.
+// The limit on streams also limits the number of clients.
 bool HasLimitedPlaces(Standing standing) { return standing < Standing::kClient; }
 
 double SecondsOf(std::chrono::steady_clock::time_point time) {
@@ -149,7 +149,8 @@ void ConnectionGuard::Enter(Arrival arrival) {
     if (closed_) return;
     if (!waiting_.empty() || !HasPlace(arrival.name.host, Clock::now())) {
       if (!waiting_.Add(std::move(arrival))) ++stats_.refused;
-      // Its turn comes with a look, which may be long off.
+      // The next look decides when it gets its turn. Wakes the thread, because that look may be far
+      // off.
       eventfd_write(wake_.get(), 1);
       return;
     }
@@ -199,7 +200,7 @@ void ConnectionGuard::Run() {
     const Clock::time_point begun = Clock::now();
     active.clear();
     for (int i = 0; i < count; ++i) {
-      const uint64_t id = events[i].data.u64;  // A copy: the event is packed.
+      const uint64_t id = events[i].data.u64;  // A copy, because the event is packed.
       active.push_back(id);
     }
     const bool flood = LookAtAll(active);
@@ -212,7 +213,7 @@ void ConnectionGuard::Run() {
   }
 }
 
-// False: it was closed.
+// Returns false if the guard was closed.
 bool ConnectionGuard::Wait(microseconds time) const {
   const timespec left{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(time).count()};
   ppoll(nullptr, 0, &left, nullptr);
@@ -275,7 +276,8 @@ void ConnectionGuard::Measure(Connection& connection, Clock::time_point now) {
 void ConnectionGuard::Look(Connection& connection, Clock::time_point now) {
   if (connection.cut) return;
   Rise(connection);
-  if (connection.cut) return;  // It was displaced by itself: there are too many like it.
+  // Rise() displaced it: there are too many connections of its standing.
+  if (connection.cut) return;
   Measure(connection, now);
   const FloodMeter& meter = connection.meter;
   if (meter.HasTooManyBytes(connection.standing)) {
@@ -320,7 +322,7 @@ void ConnectionGuard::LimitPlaces(const std::string& host, Standing standing) {
   }
 }
 
-// There is one.
+// REQUIRES: the host has a connection of this standing.
 ConnectionGuard::Connection* ConnectionGuard::LeastActive(const std::string& host,
                                                           Standing standing) {
   Connection* least = nullptr;
@@ -345,17 +347,19 @@ void ConnectionGuard::Displace(Connection& connection) {
   ++stats_.displaced;
 }
 
-// A stranger keeps its place until gRPC has let it go. Of the others there are many.
+// Resets the connection. A stranger keeps its place until gRPC has closed it. The others give
+// theirs up at once, because there are many of them.
 void ConnectionGuard::End(Connection& connection) {
   connection.cut = true;
   connection.socket.Abort();
   SetBlame(connection, 0);
   if (connection.standing == Standing::kStranger) return;
   CountPlace(connection, -1);
-  connection.standing = Standing::kClient;  // Those have no places that are counted.
+  connection.standing = Standing::kClient;  // This standing has no places to count.
 }
 
-// What a byte costs gRPC depends on the kind of flood, so memory itself is the measure.
+// The memory that a byte uses in gRPC depends on the kind of flood, so the measure is memory
+// itself.
 void ConnectionGuard::JudgeMemory(Clock::time_point now) {
   if (now < judged_ + kPatienceWithMemory) return;
   if (active_blame_ < kCalmBlame && now < judged_ + kSweep) return;
@@ -374,7 +378,7 @@ void ConnectionGuard::JudgeMemory(Clock::time_point now) {
   }
 }
 
-// Of those to blame the worst, until half of the blame is gone.
+// Cuts the connections with the most blame, until half of all blame is gone.
 void ConnectionGuard::CutWorst() {
   std::vector<std::pair<double, Connection*>> worst;
   for (auto& [id, connection] : connections_) {
@@ -413,11 +417,11 @@ void ConnectionGuard::ForgetClosed(Clock::time_point now) {
   bool some_closed = false;
   for (auto at = connections_.begin(); at != connections_.end();) {
     if (at->second.socket.IsOpen()) {
-      if (!at->second.cut) Rise(at->second);  // Its call may have been let in since it was heard.
+      if (!at->second.cut) Rise(at->second);  // Its call may have been let in since the last look.
       ++at;
       continue;
     }
-    Look(at->second, now);  // It may have been reset by its calls.
+    Look(at->second, now);  // Its calls may have reset it.
     Forget(at->second);
     at = connections_.erase(at);
     some_closed = true;
@@ -448,7 +452,7 @@ std::vector<Arrival> ConnectionGuard::TakeTurns(Clock::time_point now) {
   return turns;
 }
 
-// Those that hold up others for long.
+// Displaces strangers that have kept others waiting for too long.
 void ConnectionGuard::DisplaceStrangers(Clock::time_point now) {
   for (auto& [id, connection] : connections_) {
     if (connection.cut || connection.standing != Standing::kStranger) continue;
@@ -460,7 +464,8 @@ void ConnectionGuard::Rearm(const std::vector<uint64_t>& active) {
   MutexLock lock(&mutex_);
   for (const uint64_t id : active) {
     const auto found = connections_.find(id);
-    // With the lock and the inode's word no other connection can have the number yet.
+    // We hold the lock and have compared the inode, so no other connection can have the
+    // descriptor's number yet.
     if (found == connections_.end() || found->second.cut || !found->second.socket.IsOpen())
       continue;
     epoll_event event{.events = EPOLLIN | EPOLLRDHUP | EPOLLONESHOT, .data = {.u64 = id}};
@@ -468,13 +473,14 @@ void ConnectionGuard::Rearm(const std::vector<uint64_t>& active) {
   }
 }
 
-// malloc() keeps what a flood made it take; nothing else here frees so much at once.
+// Gives free memory back to the system: malloc() keeps what a flood made it allocate. Nothing else
+// here frees so much at once.
 void ConnectionGuard::GiveMemoryBack() {
   {
     MutexLock lock(&mutex_);
     const Clock::time_point now = Clock::now();
-    // Rarely while the flood lasts: it can take 100 ms, and the guard sees nothing meanwhile. A
-    // last time once all that was cut off is freed.
+    // Rarely while a flood lasts: it can take 100 ms, and the guard sees nothing meanwhile. Once
+    // more when everything that was cut off is freed.
     if (trimmed_ >= trim_until_ || now < trimmed_ + kTrim) return;
     const bool is_overdue = now >= trimmed_ + kLongestWithoutTrim;
     if (!is_overdue && now < trim_until_ - kTrimAfterCut + kTrim) return;

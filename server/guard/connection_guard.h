@@ -1,10 +1,10 @@
-// Cuts off connections that send what no call accounts for.
+// Cuts off connections that send bytes for which no call accounts.
 //
-// gRPC 1.51 takes memory for what a connection sends before anything of ours sees it: headers
+// gRPC 1.51 allocates memory for what a connection sends before any code of ours sees it: headers
 // without an end, calls that are reset as soon as they begin, messages without their last byte. It
-// takes up to 500 bytes for each byte received, and it tells nobody. So the guard watches from
-// outside: it compares the bytes that the kernel received for a connection with what its calls
-// account for, and resets the connection when the difference is more than an honest client needs
+// uses up to 500 bytes for each byte received, and tells nobody. So the guard watches from outside:
+// it compares the bytes that the kernel received for a connection with those that its calls account
+// for. It resets the connection if the difference is more than an honest client needs
 // (docs/internals/adr/2026-11-25-connections-are-watched-from-outside.md).
 #ifndef PENSTOCK_SERVER_GUARD_CONNECTION_GUARD_H_
 #define PENSTOCK_SERVER_GUARD_CONNECTION_GUARD_H_
@@ -33,27 +33,28 @@
 
 namespace penstock {
 
-// Since the start, but for those that are named `open` and `waiting`.
+// `open` and `waiting` are current values. The others are counters from the start.
 struct GuardStats {
   uint64_t open = 0;
   uint64_t waiting = 0;
-  uint64_t cut = 0;        // Floods.
-  uint64_t displaced = 0;  // Connections without a Hello that gave their place to another.
-  uint64_t refused = 0;    // Connections that found too many waiting.
+  uint64_t cut = 0;        // Connections cut off for a flood.
+  uint64_t displaced = 0;  // Connections without a Hello that made room for another.
+  uint64_t refused = 0;    // Connections refused because too many waited.
 };
 
-// Serves all ports of a server. Its thread sleeps while nothing is received, and takes at most a
-// few percent of a core else. Thread-safe.
+// Serves all ports of a server. Its thread sleeps while nothing is received. Otherwise it uses at
+// most a few percent of a core. Thread-safe.
 class ConnectionGuard {
  public:
-  // kResourceExhausted: a descriptor or a thread could not be had.
+  // kResourceExhausted: no descriptor or thread is available.
   static absl::StatusOr<std::unique_ptr<ConnectionGuard>> Start(const GuardLimits& limits);
-  // As Close().
+  // Calls Close().
   ~ConnectionGuard();
 
-  // Hands the connection over, now or when its turn has come; watches it until it is closed.
+  // Hands the connection over, now or when it gets its turn. Watches it until it is closed.
   void Enter(Arrival arrival);
-  // No call of a hand_over can follow. What waits is closed, as is what enters from now on.
+  // After it has returned, no `hand_over` is called. Connections that wait are closed, and so are
+  // those that enter later.
   void Close();
 
   GuardStats stats() const;
@@ -67,11 +68,11 @@ class ConnectionGuard {
     std::shared_ptr<ConnectionAccount> account;
     FloodMeter meter;
     Clock::time_point since, active;
-    Standing standing = Standing::kStranger;  // As it was seen last.
-    double blame = 0;                         // Its part of blame_.
+    Standing standing = Standing::kStranger;  // As of the last look.
+    double blame = 0;                         // Its share of blame_.
     bool cut = false;
   };
-  // How many connections there are of each standing below kClient, but for those that were cut.
+  // How many connections there are of each standing below kClient, without those that were cut.
   using Places = std::array<size_t, static_cast<size_t>(Standing::kClient)>;
   struct Host {
     Places places{};
@@ -80,7 +81,7 @@ class ConnectionGuard {
 
   explicit ConnectionGuard(const GuardLimits& limits);
   void Run();
-  // True: something suspicious was seen, so look again soon.
+  // Returns true if something suspicious was seen, so that the next look should come soon.
   bool LookAtAll(const std::vector<uint64_t>& active);
   void LookAtActive(const std::vector<uint64_t>& active, Clock::time_point now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -92,20 +93,20 @@ class ConnectionGuard {
   void End(Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Cut(Connection& connection, absl::string_view cause) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Rise(Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // At all, so also at those that have sent nothing since.
+  // Looks at all connections, including those that have sent nothing since the last look.
   void LookAtQuiet(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ForgetClosed(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Forget(const Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountPlace(const Connection& connection, int change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Rearm(const std::vector<uint64_t>& active);
 
-  // The queue of those that wait for a place among gRPC's strangers.
+  // The queue of connections that wait for a place among gRPC's strangers:
   bool HasPlace(const std::string& host, Clock::time_point now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Watch(const Arrival& arrival) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<Arrival> TakeTurns(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DisplaceStrangers(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A host, or all of them, may have one connection of this standing too many.
+  // Displaces a connection of this standing if the host, or all hosts together, have one too many.
   void LimitPlaces(const std::string& host, Standing standing)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Connection* LeastActive(const std::string& host, Standing standing)
@@ -119,7 +120,7 @@ class ConnectionGuard {
   const GuardLimits limits_;
   LogLimiter log_;
   UniqueFd epoll_;
-  UniqueFd wake_;  // Readable once it is closed.
+  UniqueFd wake_;  // Readable once the guard is closed.
 
   mutable Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
@@ -127,14 +128,15 @@ class ConnectionGuard {
   std::map<uint64_t, Connection> connections_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Host> hosts_ ABSL_GUARDED_BY(mutex_);
   WaitingRoom waiting_ ABSL_GUARDED_BY(mutex_);
-  Places places_ ABSL_GUARDED_BY(mutex_){};  // Of all hosts.
+  Places places_ ABSL_GUARDED_BY(mutex_){};  // Over all hosts.
   GuardStats stats_ ABSL_GUARDED_BY(mutex_);
 
-  // Of the last moment without a flood.
+  // As of the last moment without a flood:
   uint64_t calm_memory_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t calm_connections_ ABSL_GUARDED_BY(mutex_) = 0;
-  double blame_ ABSL_GUARDED_BY(mutex_) = 0;         // Of all connections.
-  double active_blame_ ABSL_GUARDED_BY(mutex_) = 0;  // Of those that were active last.
+  double blame_ ABSL_GUARDED_BY(mutex_) = 0;  // Sum over all connections.
+  // Sum over those that were active at the last look.
+  double active_blame_ ABSL_GUARDED_BY(mutex_) = 0;
   Clock::time_point judged_ ABSL_GUARDED_BY(mutex_);
   Clock::time_point spared_until_ ABSL_GUARDED_BY(mutex_);
   Clock::time_point swept_ ABSL_GUARDED_BY(mutex_);
@@ -142,11 +144,11 @@ class ConnectionGuard {
   Clock::time_point trimmed_ ABSL_GUARDED_BY(mutex_);
   uint64_t free_after_trim_ ABSL_GUARDED_BY(mutex_) = 0;
 
-  std::jthread thread_;  // Last: it uses all of the above.
+  std::jthread thread_;  // Last member: it uses all of the above.
 };
 
-// One port of a server: it brings the guard its connections, and finds the accounts of its calls.
-// A value; the guard outlives it. Thread-safe.
+// One port of a server. Passes its connections to the guard, and finds the accounts of its calls.
+// Can be copied. The guard must outlive it. Thread-safe.
 class GuardedPort {
  public:
   explicit GuardedPort(ConnectionGuard& guard) : guard_(&guard) {}
@@ -155,7 +157,7 @@ class GuardedPort {
     PeerName name = PeerNameOf(connection.get());
     guard_->Enter({std::move(connection), std::move(name), accounts_, hand_over});
   }
-  // `grpc_peer`: as gRPC names who a call came from.
+  // `grpc_peer` is the caller's name in gRPC.
   OpenCall BeginCall(absl::string_view grpc_peer) const {
     return OpenCall(accounts_->Find(grpc_peer));
   }

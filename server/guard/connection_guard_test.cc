@@ -42,10 +42,10 @@ Ends Connect(const char* client_host = "127.0.0.1") {
   return {std::move(client), UniqueFd(accept(port.fd(), nullptr, nullptr))};
 }
 
-// A guard before a server that takes connections and reads what they say.
+// A guard in front of a server that accepts connections and reads their bytes.
 class ConnectionGuardTest : public ::testing::Test {
  protected:
-  // The clients are in this process, so its memory says nothing of a flood.
+  // The clients are in this process, so its memory does not indicate a flood.
   void Start(GuardLimits limits = {}) {
     limits.memory_growth = uint64_t{1} << 40;
     ASSERT_OK_AND_ASSIGN(guard_, ConnectionGuard::Start(limits));
@@ -55,7 +55,7 @@ class ConnectionGuardTest : public ::testing::Test {
     if (guard_ != nullptr) guard_->Close();
   }
 
-  // The client's end; the account is the connection's.
+  // Returns the client's end of a new connection.
   UniqueFd Enter(const char* client_host = "127.0.0.1") {
     Ends ends = Connect(client_host);
     peer_ = PeerNameOf(ends.server.get()).peer;
@@ -81,7 +81,7 @@ class ConnectionGuardTest : public ::testing::Test {
     taken_.erase(taken_.begin());
   }
 
-  // False: the connection was reset.
+  // Returns false if the connection was reset.
   static bool Say(const UniqueFd& client, size_t bytes) {
     const std::string text(bytes, 'x');
     return send(client.get(), text.data(), text.size(), MSG_NOSIGNAL) ==
@@ -95,7 +95,7 @@ class ConnectionGuardTest : public ::testing::Test {
     EXPECT_LT(recv(client.get(), &byte, 1, 0), 1);
     EXPECT_EQ(errno, ECONNRESET);
   }
-  // Reads what has come, as gRPC does.
+  // Reads what has arrived, as gRPC does.
   void ReadAll(size_t bytes) {
     MutexLock lock(&mutex_);
     std::string text(bytes, ' ');
@@ -138,7 +138,7 @@ TEST_F(ConnectionGuardTest, OneWhoseMessagesAreUnderstoodStays) {
     call.account().OnMessage(500);
   }
   EXPECT_EQ(guard_->stats().cut, 0u);
-  // It is watched still.
+  // It is still watched.
   EXPECT_TRUE(Say(client, 60'000));
   AwaitReset(client);
 }
@@ -182,7 +182,7 @@ TEST_F(ConnectionGuardTest, TheLeastActiveOfAHostGivesWay) {
     calls.push_back(BeginCall());
     calls.back().OnRequest();
     calls.back().account().Rise(standing);
-    EXPECT_TRUE(Say(clients.back(), 1));  // The guard looks at it.
+    EXPECT_TRUE(Say(clients.back(), 1));  // Makes the guard look at it.
   };
   come("127.0.0.1", Standing::kKnown);
   come("127.0.0.1", Standing::kInvited);
@@ -239,7 +239,7 @@ TEST_F(ConnectionGuardTest, AStrangerThatHoldsUpOthersIsDisplaced) {
   const UniqueFd first = Enter();
   const UniqueFd second = Enter();
   AwaitReset(first);
-  CloseOldest();  // As gRPC does then.
+  CloseOldest();  // gRPC does this then.
   AwaitTaken(1);
   EXPECT_EQ(guard_->stats().displaced, 1u);
   EXPECT_EQ(guard_->stats().cut, 0u);

@@ -1,5 +1,5 @@
-// Measures what one connection sends beyond what its calls account for. Arithmetic alone: no
-// socket, no clock.
+// Measures what one connection sends beyond what its calls account for. Only arithmetic: no socket,
+// no clock.
 #ifndef PENSTOCK_SERVER_GUARD_FLOOD_METER_H_
 #define PENSTOCK_SERVER_GUARD_FLOOD_METER_H_
 
@@ -12,17 +12,17 @@
 
 namespace penstock {
 
-// Totals of a connection at one moment. They only grow. What accounts for bytes is read before what
-// is received, so that no message counts as earned before it counts as received.
+// Totals of a connection at one moment. They only grow. Read the totals that account for bytes
+// before those of received bytes, so that no message counts as earned before it counts as received.
 struct FlowReading {
-  double seconds = 0;  // Of any steady clock.
+  double seconds = 0;  // Time of any steady clock.
   uint64_t message_bytes = 0;
   uint64_t answered_calls = 0;
   uint64_t earned_calls = 0;
   uint64_t requests = 0;
   uint64_t calls = 0;
   uint64_t received_bytes = 0;
-  uint64_t sent_bytes = 0;  // That the peer has acknowledged.
+  uint64_t sent_bytes = 0;  // Bytes that the peer has acknowledged.
 };
 
 // Leaky buckets. They do not go below zero, so a quiet connection saves up nothing.
@@ -47,7 +47,7 @@ class FloodMeter {
     last_ = now;
   }
 
-  // Bytes, and calls, that nothing accounts for.
+  // Bytes and calls for which nothing accounts.
   double bytes() const { return bytes_; }
   double calls() const { return calls_; }
   // Calls that have begun and wait for their request.
@@ -57,9 +57,9 @@ class FloodMeter {
                                           quiet_bytes_ > static_cast<double>(limits_->quiet_bytes));
   }
   bool HasTooManyCalls() const { return calls_ > limits_->calls; }
-  // It has begun something, and has not finished it in time.
+  // Whether the connection has begun something and not finished it in time.
   bool IsStalled() const { return last_.seconds - settled_ > limits_->stalled_seconds; }
-  // What it is to blame for where memory grows: 0 for one that behaves as clients do.
+  // How much the connection is to blame if memory grows. 0 for one that behaves like a client.
   double Blame(Standing standing) const {
     const double harmless = standing == Standing::kClient ? kHarmlessOfClient : kHarmless;
     return std::max(0.0, std::max(bytes_, quiet_bytes_) + calls_ * kBlameOfCall +
@@ -75,14 +75,15 @@ class FloodMeter {
   static constexpr double kHarmlessCalls = 4;
   static constexpr double kBlameOfWaitingCall = 1 << 10;
   static constexpr double kUnsettledBytes = 16 << 10;
-  // Headers with a token, and the frames around them; and headers that HPACK knows already.
+  // Headers with a token, and the frames around them. The second is for headers that HPACK already
+  // has.
   static constexpr double kBytesOfCall = 1024;
   static constexpr double kBytesOfRepeatedCall = 160;
 
   static double Grown(uint64_t now, uint64_t before) { return static_cast<double>(now - before); }
 
-  // A few calls a second account for as much as a call can take. Of more, those that were let in
-  // account for as much as a repeated one takes.
+  // A few calls a second account for as many bytes as a call can use. Beyond these, each call that
+  // was let in accounts for as many as a repeated call uses.
   double Earned(const FlowReading& now, double seconds) {
     full_calls_ = std::min(limits_->full_calls_per_second,
                            full_calls_ + seconds * limits_->full_calls_per_second);
@@ -109,10 +110,11 @@ class FloodMeter {
   const GuardLimits* limits_ = nullptr;
   FlowReading last_;
   double bytes_ = 0;
-  double quiet_bytes_ = 0;  // Since a call was answered or a message arrived; none of them free.
+  // Bytes since a call was answered or a message arrived; none of them is free.
+  double quiet_bytes_ = 0;
   double calls_ = 0;
-  double full_calls_ = 1;  // That may account for kBytesOfCall now.
-  double settled_ = 0;     // When it last had little that nothing accounts for.
+  double full_calls_ = 1;  // Calls that may account for kBytesOfCall now.
+  double settled_ = 0;     // When bytes_ was last small.
 };
 
 }  // namespace penstock

@@ -7,7 +7,7 @@ namespace {
 
 class FloodMeterTest : public ::testing::Test {
  protected:
-  // What happens within `seconds`.
+  // Adds what happened within `seconds`.
   void Pass(double seconds, const FlowReading& grown) {
     at_.seconds += seconds;
     at_.message_bytes += grown.message_bytes;
@@ -45,7 +45,7 @@ TEST_F(FloodMeterTest, AQuietConnectionSavesNothingUp) {
 }
 
 TEST_F(FloodMeterTest, WindowUpdatesOfOneThatReadsAreFree) {
-  // Each update is 13 bytes, for 64 KiB or more that were read.
+  // Each update has 13 bytes, and stands for 64 KiB or more that were read.
   for (int i = 0; i < 1000; ++i) {
     Pass(0.001, {.received_bytes = 16 * 13, .sent_bytes = uint64_t{1} << 20});
   }
@@ -100,7 +100,7 @@ TEST_F(FloodMeterTest, AFewCallsASecondAccountForAllTheirHeaders) {
 }
 
 TEST_F(FloodMeterTest, HealthCallsBuyNoFlood) {
-  // Each has a few bytes of headers, and is followed by more of them that begin other things.
+  // Each has a few bytes of headers. More headers, which begin other things, follow it.
   for (int i = 0; i < 1000; ++i) {
     Pass(0.0005, {.answered_calls = 1, .requests = 1, .calls = 1, .received_bytes = 36 + 500});
   }

@@ -1,4 +1,4 @@
-// What ConnectionGuard allows. docs/reference/limits.md lists it.
+// The limits of ConnectionGuard. docs/reference/limits.md lists them.
 #ifndef PENSTOCK_SERVER_GUARD_GUARD_LIMITS_H_
 #define PENSTOCK_SERVER_GUARD_GUARD_LIMITS_H_
 
@@ -11,50 +11,53 @@
 namespace penstock {
 
 struct GuardLimits {
-  // Bytes of one connection that nothing accounts for: before a call was let in (a TLS handshake
-  // with certificates, headers with a token, and the 64 KiB of messages that HTTP/2 allows before
-  // the server has said a word), once one was (a Hello may be on its way), and after a Hello (the
-  // largest message may be).
+  // Bytes of one connection for which nothing accounts. The three limits apply to
+  //   - strangers: room for a TLS handshake with certificates, headers with a token, and the 64 KiB
+  //     of messages that HTTP/2 allows before the server has sent anything
+  //   - connections of which a call was let in: a Hello may also be on its way
+  //   - clients, after Hello: the largest message may be on its way
   uint64_t stranger_bytes = uint64_t{96} << 10;
   uint64_t invited_bytes = (uint64_t{96} << 10) + wire::kMaxHelloBytes;
-  // gRPC refuses a message that is too large once it has it, and says so.
+  // Twice the size, because gRPC refuses a message that is too large only once it has it.
   uint64_t client_bytes = 2 * wire::kMaxClientMessageBytes;
-  // A connection may send these for nothing: PING, SETTINGS, and WINDOW_UPDATE, of which there are
-  // the more the more it is sent.
+  // Bytes that a connection may send for nothing: PING, SETTINGS and WINDOW_UPDATE. The more it is
+  // sent, the more WINDOW_UPDATEs it sends.
   uint64_t free_bytes_per_second = 64;
   uint64_t sent_bytes_per_free_byte = 32;
-  // The limit of such bytes since the last answered call, none of them free, for a connection that
-  // has had only health calls answered. It may keep so many in headers that do not end.
+  // The limit of such bytes since the last answered call, without free bytes, for a connection that
+  // has had only health calls answered. It may keep this many in headers that do not end.
   uint64_t quiet_bytes = uint64_t{32} << 10;
-  // Bytes that nothing accounts for may stay so long.
+  // How long bytes for which nothing accounts may stay.
   double stalled_seconds = 30;
-  // Answered calls that account for all that a call's headers can take, each second.
+  // How many answered calls per second account for all that a call's headers can use.
   double full_calls_per_second = 10;
-  // Calls of one connection that were not let in and answered. gRPC calls a few that were answered
-  // cancelled.
+  // Calls of one connection that were not both let in and answered. gRPC reports a few answered
+  // calls as cancelled.
   double calls = 200;
   double calls_per_second = 2000;
-  // Calls of one connection that wait for their request at a time. gRPC tells clients a limit,
-  // kMaxCallsPerConnection, but holds only those to it that acknowledge it.
+  // Calls of one connection that wait for their request at a time. gRPC tells clients the limit
+  // kMaxCallsPerConnection, but enforces it only for clients that acknowledge it.
   uint64_t waiting_calls = 40;
-  // gRPC's memory may grow by so much while connections send what nothing accounts for, besides
-  // what each new connection takes. Those that sent most of it are then cut off.
+  // gRPC's memory may grow by this much while connections send bytes for which nothing accounts,
+  // besides what each new connection uses. Beyond it, those that sent most of these bytes are cut
+  // off.
   uint64_t memory_growth = uint64_t{8} << 20;
   uint64_t memory_of_connection = uint64_t{192} << 10;
   // Connections without an answered call that gRPC has at a time. Others wait unread.
   size_t strangers = 3;
   size_t strangers_of_host = 2;
-  size_t waiting = 512;  // Or a sixteenth of the descriptors, if that is less.
-  // Connections that had health calls answered and no other; and those that were let in and have
-  // not said Hello. A further one replaces the one that was active least lately of the host that
+  size_t waiting = 512;  // Or a sixteenth of the descriptor limit, if that is less.
+  // Connections that had only health calls answered (known), and those that were let in and have
+  // sent no Hello (invited). A further one replaces the least recently active one of the host that
   // has most.
   size_t known = 64;
   size_t known_of_host = 24;
   size_t invited = 512;
   size_t invited_of_host = 128;
-  // A stranger gives its place to one that waits after this time.
+  // After this time a stranger gives its place to one that waits.
   std::chrono::milliseconds patience{1000};
-  // For so long after a cut its host has one stranger at a time, and one each `spacing`.
+  // For `penalty` after a cut, its host may have one stranger at a time, and a new one every
+  // `spacing`.
   std::chrono::milliseconds penalty{10'000};
   std::chrono::milliseconds spacing{150};
 };

@@ -1,4 +1,4 @@
-// Connections that wait for a place among those that gRPC has.
+// The queue of connections that wait for a place among those that gRPC has.
 #ifndef PENSTOCK_SERVER_GUARD_WAITING_ROOM_H_
 #define PENSTOCK_SERVER_GUARD_WAITING_ROOM_H_
 
@@ -17,25 +17,26 @@
 
 namespace penstock {
 
-// A connection, who made it, and what becomes of it.
+// A connection, its peer, and where to hand it over.
 struct Arrival {
   UniqueFd connection;
   PeerName name;
-  std::shared_ptr<AccountBook> accounts;  // Of the port that it came to.
+  std::shared_ptr<AccountBook> accounts;  // The accounts of its port.
   std::function<void(UniqueFd connection)> hand_over;
 };
 
-// Hosts take turns, so that one that makes many connections does not keep others waiting. Of a host
-// it is by turns the newest, for connections that only hold a place are as a rule old, and the
-// oldest, so that of many that come at once none waits for ever. Nothing is read.
+// Hosts take turns, so that one with many connections does not keep others waiting. A host's newest
+// and oldest connections are taken alternately: the newest because old connections usually only
+// hold a place, and the oldest so that none waits for ever when many come at once. Reads nothing.
 // Thread-compatible.
 class WaitingRoom {
  public:
   explicit WaitingRoom(size_t most) : most_(most) {}
 
-  // False: there were too many, so the oldest of the host that had most was closed.
+  // Adds a connection. Returns false if there were too many; then the oldest one of the host with
+  // the most was closed.
   bool Add(Arrival arrival);
-  // The next one of those whose host has a place. Those whose peer is gone are closed.
+  // Returns the next connection whose host has a place. Closes those whose peer is gone.
   std::optional<Arrival> TakeTurn(const std::function<bool(const std::string& host)>& has_place);
 
   size_t size() const { return size_; }
@@ -51,10 +52,10 @@ class WaitingRoom {
 
   const size_t most_;
   size_t size_ = 0;
-  Hosts hosts_;  // Oldest first. None is empty.
+  Hosts hosts_;  // Each queue has its oldest first. No queue is empty.
   bool takes_newest_ = false;
   uint64_t num_turns_ = 0;
-  std::map<std::string, uint64_t> last_turns_;  // Of hosts that had one lately.
+  std::map<std::string, uint64_t> last_turns_;  // For hosts that had a turn recently.
 };
 
 }  // namespace penstock

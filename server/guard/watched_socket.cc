@@ -2,7 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <linux/tcp.h>  // Its tcp_info has the totals; that of netinet/tcp.h has not.
+#include <linux/tcp.h>  // Its tcp_info has the totals, unlike that of netinet/tcp.h.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-// 0: it is not open, or no socket.
+// Returns 0 if the descriptor is not open, or is not a socket.
 ino_t InodeOf(int fd) {
   struct stat info;
   return fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode) ? info.st_ino : 0;
@@ -59,7 +59,7 @@ void WatchedSocket::SetReceiveBuffer(int bytes) const {
 }
 
 void WatchedSocket::Abort() const {
-  // The duplicate stays the connection's while it is looked at and reset, whoever closes what.
+  // The duplicate refers to this connection while we check and reset it, whatever others close.
   const UniqueFd pinned(fcntl(number_, F_DUPFD_CLOEXEC, 0));
   if (!pinned.valid() || InodeOf(pinned.get()) != inode_) return;
   const sockaddr nobody{.sa_family = AF_UNSPEC, .sa_data = {}};

@@ -1,4 +1,4 @@
-// A TCP connection that belongs to somebody else, who may close it at any time.
+// A TCP connection that belongs to other code, which may close it at any time.
 #ifndef PENSTOCK_SERVER_GUARD_WATCHED_SOCKET_H_
 #define PENSTOCK_SERVER_GUARD_WATCHED_SOCKET_H_
 
@@ -15,21 +15,22 @@ struct TcpTotals {
   uint64_t acknowledged_bytes = 0;
 };
 
-// Knows the connection by number and inode, for the number may be another's soon. Holds no
-// descriptor of its own: a duplicate would keep the connection open. Copyable.
+// Identifies the connection by descriptor number and inode, because another connection may soon
+// have the number. Holds no descriptor of its own: a duplicate would keep the connection open.
+// Copyable.
 class WatchedSocket {
  public:
   WatchedSocket() = default;
-  // REQUIRES: the caller owns `socket` still.
+  // REQUIRES: the caller still owns `socket`.
   explicit WatchedSocket(int socket);
 
   int number() const { return number_; }
   bool IsOpen() const;
-  // Nothing: it was closed, or is no TCP connection.
+  // Returns nothing if the connection was closed, or is not TCP.
   std::optional<TcpTotals> ReadTotals() const;
-  // Bounds what the kernel takes in unread.
+  // Bounds the bytes that the kernel receives before they are read.
   void SetReceiveBuffer(int bytes) const;
-  // Resets the connection, and drops what was received and not read: its owner gets ECONNRESET.
+  // Resets the connection and drops what was received and not read. Its owner gets ECONNRESET.
   void Abort() const;
 
  private:
@@ -38,11 +39,11 @@ class WatchedSocket {
 };
 
 struct PeerName {
-  std::string peer;  // As gRPC names it.
+  std::string peer;  // The name that gRPC uses.
   std::string host;  // The same without the port.
 };
 
-// "unknown" twice for what is no connection over IP.
+// Both names are "unknown" if the socket is not connected over IP.
 PeerName PeerNameOf(int socket);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// What tests read of the log.
+// Captures the log for tests.
 #ifndef PENSTOCK_SERVER_TESTING_CAPTURED_LOG_H_
 #define PENSTOCK_SERVER_TESTING_CAPTURED_LOG_H_
 
@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-// What the program logs while it lives.
+// What the program logs during the lifetime of this object.
 class CapturedLog {
  public:
   CapturedLog() : before_(spdlog::default_logger()) {
@@ -26,13 +26,13 @@ class CapturedLog {
   }
   ~CapturedLog() { spdlog::set_default_logger(before_); }
 
-  // REQUIRES: nobody logs any more.
+  // REQUIRES: no thread logs any more.
   std::vector<std::string> LinesWith(absl::string_view words) const {
     std::vector<std::string> lines = absl::StrSplit(text_.str(), '\n');
     std::erase_if(lines, [&](const auto& line) { return !absl::StrContains(line, words); });
     return lines;
   }
-  // So many lines of a kind LogLimiter lets through in the time that this has lived.
+  // The most lines of one kind that LogLimiter lets through during the lifetime so far.
   size_t MostOfAKind() const { return 1 + (Clock::now() - begin_) / LogLimiter::kPause; }
 
  private:

@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// Gives out memory and counts what has not come back. Thread-safe.
+// Gives out memory and counts what was not returned. Thread-safe.
 class CountingHome final : public PartHome {
  public:
   PartBuffer Make(uint64_t request, uint32_t first_row, uint32_t rows, size_t size, uint8_t fill) {
@@ -43,8 +43,8 @@ class CountingHome final : public PartHome {
   CondVar changed_;
 };
 
-// What a fake does; set before the server starts, called on its threads. A hook that is not set
-// answers OK and nothing else.
+// What a fake session does. Set it before the server starts; the server's threads call it. A hook
+// that is not set returns OK and does nothing else.
 struct FakeBehaviour {
   std::function<absl::Status(const StreamOptions&)> on_open = nullptr;
   std::function<absl::Status(SessionEvents&, const OpenWindow&)> on_window = nullptr;

@@ -1,4 +1,4 @@
-// A server over fake sessions, and calls of a client that keeps to nothing.
+// A server with fake sessions, and calls of a client that keeps no rules.
 #ifndef PENSTOCK_SERVER_TESTING_LIMITS_FIXTURE_H_
 #define PENSTOCK_SERVER_TESTING_LIMITS_FIXTURE_H_
 
@@ -52,7 +52,7 @@ class LimitsTest : public ::testing::Test {
     }
     return message;
   }
-  // Hello and Credit have come.
+  // Returns once Hello and Credit have come.
   std::unique_ptr<PieceStream> Begin(grpc::ClientContext& context, const std::string& client = "") {
     std::unique_ptr<PieceStream> stream = stub_->Pieces(&context);
     v1::ServerMessage answer;
@@ -74,14 +74,14 @@ class LimitsTest : public ::testing::Test {
     for (v1::ManifestPart part; reader->Read(&part);) continue;
     return ToStatus(reader->Finish());
   }
-  // A file that does not fit into what is on its way to a client that reads nothing.
+  // The file is larger than everything that can be in flight to a client that reads nothing.
   void WriteBigFile() {
     std::ofstream file(folder_.File("big"));
     file << ManifestText("");
     file.seekp(int64_t{256} << 20);
     file << "end";
   }
-  // The server has begun to send it; nothing of it is read.
+  // The server has begun to send it, and nothing of it is read.
   std::unique_ptr<grpc::ClientReader<v1::ManifestPart>> BeginBigManifest(
       grpc::ClientContext& context) {
     v1::ManifestRequest request;

@@ -1,4 +1,4 @@
-// Files that begin as manifests do, for tests that look no further.
+// Files that begin like manifests, for tests that read no further.
 #ifndef PENSTOCK_SERVER_TESTING_MANIFEST_TEXT_H_
 #define PENSTOCK_SERVER_TESTING_MANIFEST_TEXT_H_
 

@@ -1,4 +1,4 @@
-// A server over a fake engine, and a plain protobuf client.
+// A server with a fake engine, and a plain protobuf client.
 #ifndef PENSTOCK_SERVER_TESTING_SERVER_FIXTURE_H_
 #define PENSTOCK_SERVER_TESTING_SERVER_FIXTURE_H_
 
@@ -19,7 +19,7 @@
 
 namespace penstock {
 
-// A server on a free port over a folder of its own.
+// A server on a free port, with a folder of its own.
 class ServerTest : public ::testing::Test {
  protected:
   ServerTest() {
@@ -33,7 +33,8 @@ class ServerTest : public ::testing::Test {
 
   void StartServer(FakeBehaviour behaviour = {}) {
     ASSERT_OK_AND_ASSIGN(server_,
-                         // The clients are in this process, so its memory says nothing of a flood.
+                         // The clients are in this process, so its memory does not indicate a
+                         // flood.
                          Server::Start({.listen = "127.0.0.1:0",
                                         .data_root = root_.string(),
                                         .guard = {.memory_growth = uint64_t{1} << 40}},
@@ -97,15 +98,15 @@ class Conversation {
     message.mutable_cancel()->set_request(request);
     Send(message);
   }
-  // False once the server has ended the stream.
+  // Returns false once the server has ended the stream.
   bool Send(const v1::ClientMessage& message) { return stream_->Write(message); }
-  // Without a message set at the end of the stream.
+  // Returns a message without content at the end of the stream.
   v1::ServerMessage Read() {
     v1::ServerMessage message;
     if (!stream_->Read(&message)) message.Clear();
     return message;
   }
-  // Hello and Credit.
+  // Sends Hello, and reads Hello and Credit.
   void Begin() {
     Hello();
     EXPECT_TRUE(Read().has_hello());
