@@ -47,7 +47,7 @@ TEST_F(AddressFileTest, WhatIsNoAddressIsLeftAlone) {
   EXPECT_FALSE(AddressFile().Write(folder_.File(""), "b:1").ok());
 }
 
-// Such as mktemp(1) creates.
+// mktemp(1) creates such a file.
 TEST_F(AddressFileTest, AnEmptyFileIsReplaced) {
   folder_.Write("empty", "");
   EXPECT_OK(AddressFile().Write(folder_.File("empty"), "b:1"));

@@ -39,6 +39,7 @@ using ResolvedAddresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
 // kInvalidArgument: the host is a name that cannot be resolved. May ask a name server.
 absl::StatusOr<ResolvedAddresses> ResolveListenHost(const ListenAddress& address);
+// Errors as ResolveListenHost().
 absl::Status CheckListenHost(const ListenAddress& address);
 
 // Explains why listening at `address` failed. kUnavailable: the port is in use; names the process

@@ -46,7 +46,7 @@ namespace {
 // How long a server may take to end once --grace has passed. This is less than what orchestrators
 // allow in addition to the grace (deploy/).
 constexpr absl::Duration kEndTime = absl::Seconds(5);
-// If it takes longer.
+// The exit code if it takes longer.
 constexpr int kExitCodeOfHang = 3;
 
 struct Flags {
@@ -212,12 +212,12 @@ absl::StatusOr<std::unique_ptr<SignalThread>> HandleSignals(const std::atomic<Se
       });
 }
 
-// Threads beside the engine's: of this program, its listeners, its metrics and its shared-memory
-// socket.
+// Threads in addition to the engine's: of this program, its listeners, its metrics and its
+// shared-memory socket.
 constexpr uint64_t kOtherThreads = 8;
-// Memory of gRPC and the streams beside the memory budget. With --memory-budget 64MiB and one
-// engine thread, 4 clients took 52 MiB: the largest address space that the server had mapped, minus
-// the budget, the stacks, and what was mapped at the start.
+// Memory of gRPC and the streams in addition to the memory budget. With --memory-budget 64MiB and
+// one engine thread, 4 clients took 52 MiB: the largest address space that the server had mapped,
+// minus the budget, the stacks, and what was mapped at the start.
 constexpr uint64_t kMemoryBesideBudget = uint64_t{64} << 20;
 
 // Without this check a server that runs out of address space ends with an exception at its first

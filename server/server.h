@@ -75,7 +75,7 @@ struct ServerOptions {
 // it at once. Thread-safe.
 class Server {
  public:
-  // Starts the server. Errors, beside those of Validate():
+  // Starts the server. Errors, in addition to those of Validate():
   //   kNotFound, kPermissionDenied  the data root, a TLS file or the token file cannot be read
   //   kInvalidArgument              the contents of such a file are wrong
   //   kUnavailable                  the address is in use

@@ -1,4 +1,4 @@
-// Hands each stream of this machine a pool of shared memory, over a Unix socket.
+// Hands pools of shared memory to the streams of clients on this machine, over a Unix socket.
 #ifndef PENSTOCK_SERVER_SHARED_MEMORY_DOOR_H_
 #define PENSTOCK_SERVER_SHARED_MEMORY_DOOR_H_
 
@@ -63,7 +63,7 @@ class SharedMemoryDoor {
 
   // Makes the socket and starts the thread. Replaces the socket of a process that is gone.
   // kInvalidArgument: an option is wrong. kUnavailable: another process listens there. Other errors
-  // say why the socket could not be made or no thread be started.
+  // say why the socket could not be made, or why no thread could be started.
   static absl::StatusOr<std::unique_ptr<SharedMemoryDoor>> Open(SharedMemoryDoorOptions options);
   // REQUIRES: no lease is left. Pools may be left. Removes the socket unless another server has
   // replaced it.

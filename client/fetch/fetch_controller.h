@@ -38,11 +38,12 @@ struct FetchOptions {
   // Most bytes that one request asks for. A single larger row is allowed.
   uint64_t fetch_bytes = 1000 << 10;
   // Most bytes that may be requested and not received, over all servers; each gets an equal part.
-  // This is what answers may take of the client's memory, beside the slots. A server may always
-  // have one request.
+  // This is what answers may take of the client's memory in addition to the slots. A server may
+  // always have one request.
   uint64_t max_outstanding_bytes = 32 << 20;
   // Most windows open on one stream: those that are needed first. A server allows 1,024.
   uint32_t max_open_windows = 960;
+  // The job ends when no server was usable for this long.
   absl::Duration server_timeout = absl::Seconds(30);
   // A server with outstanding requests that sends nothing for this long counts as lost. So does one
   // that leaves a request unanswered three times as long.

@@ -221,7 +221,7 @@ class FetchControllerInstanceTest : public FetchControllerDamageTest {
   }
 };
 
-// Such as a name that stands for the IPv4 and the IPv6 address of one process.
+// A name may stand for the IPv4 and the IPv6 address of one process.
 TEST_F(FetchControllerInstanceTest, AServerIsNotItsOwnSecondOpinion) {
   for (const auto& instances :
        {std::initializer_list<uint64_t>{7, 7, 8}, {7, 8, 7}, {8, 7, 7}, {7, 7, 7, 8}}) {
@@ -479,7 +479,7 @@ TEST_F(FetchControllerTest, StreamsThatBreakAreNoDeathsWhileTheirServersLive) {
   }
 }
 
-// Such as when servers are restarted one after the other.
+// Servers may be restarted one after the other.
 TEST_F(FetchControllerTest, OneDeathMoreMayBeChance) {
   FakeFleet& fleet = MakeFleet({.servers = 4});
   for (uint32_t s = 0; s < 4; ++s) fleet.DieOfRow(s, kWindow, 5);

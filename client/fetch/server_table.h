@@ -171,6 +171,7 @@ class ServerTable {
   bool AnotherMayCome(const ServerEntry& server) const;
   // Whether there are servers, and none may be asked.
   bool AllRefused() const;
+  // The last error of the first server that refuses. OK: none refuses.
   absl::Status FirstRefusal() const;
   // Returns its last error: "10.0.0.1:7070: connection refused".
   static std::string Reason(const ServerEntry& server);
@@ -193,7 +194,7 @@ class ServerTable {
     uint32_t version;
     uint64_t fingerprint;
   };
-  std::optional<Decoder> decoder_;  // Of the first server that sent Hello.
+  std::optional<Decoder> decoder_;  // From the first Hello of any server.
 };
 
 }  // namespace penstock

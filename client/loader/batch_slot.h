@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// Takes a slot back when its batch is released.
+// Takes a slot back when its batch is released. Thread-safe.
 class SlotHome {
  public:
   virtual void Release(uint32_t slot) = 0;

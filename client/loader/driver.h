@@ -145,7 +145,7 @@ class Driver final : public SlotHome, private PartTaker {
   BoundedQueue<uint32_t> ready_;
   const IncomingLimits incoming_limits_;
 
-  // No thread holds it while a stream ends, for the stream's events may wait for it.
+  // No thread holds it while a stream ends, because the stream's events may wait for it.
   mutable Mutex work_mutex_;
   CommandBuffer commands_ ABSL_GUARDED_BY(work_mutex_);  // controller_ fills it at each event.
   FetchController controller_ ABSL_GUARDED_BY(work_mutex_);

@@ -60,14 +60,14 @@ struct LoaderOptions {
   std::string spec_name;
   WireDtype dtype = WireDtype::kI8;
   PlanOptions plan;
-  uint64_t global_batch_size = 512;
+  uint64_t global_batch_size = 512;  // Rows of a step, over all ranks.
   Remainder remainder = Remainder::kDrop;
   uint64_t epochs = 1;     // 0: without end.
   uint64_t max_steps = 0;  // 0: no limit.
   uint32_t rank = 0;
   uint32_t world_size = 1;
   std::optional<Cursor> start;  // Absent: the beginning of epoch 0.
-  bool record_ids = false;
+  bool record_ids = false;      // Fill in Batch::record_ids().
   // Servers send a CRC-32C with every part, and the loader verifies it; "local:" ignores this. If a
   // part fails, the loader breaks its server's stream and requests the rows again.
   bool checksums = false;
@@ -192,8 +192,8 @@ struct LoaderStats {
 // may be in Next() at a time.
 class Loader {
  public:
-  // Makes the loader and starts its threads. Does not wait for servers. Errors, beside those of
-  // Validate() and MakeNetworkTransport():
+  // Makes the loader and starts its threads. Does not wait for servers. Errors, in addition to
+  // those of Validate() and MakeNetworkTransport():
   //   kInvalidArgument     an option does not fit the data, or the spec is wrong
   //   kNotFound            the data root of "local:" is missing
   //   kFailedPrecondition  the split has no records, or `start` belongs to another order

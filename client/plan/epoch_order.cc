@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Key numbers under the epoch's key, beside those of the lanes, which are numbered from 0.
+// Numbers of keys derived from the epoch's key. Lanes have the numbers from 0 on.
 constexpr uint64_t kChunkPermutation = std::numeric_limits<uint64_t>::max();
 constexpr uint64_t kAugmentation = kChunkPermutation - 1;
 

@@ -54,7 +54,7 @@ class PathLook final : public ServerLook {
 
  private:
   struct File {
-    FileStamp stamp;                     // Of the last time that it was read.
+    FileStamp stamp;                     // As of the last time that it was read.
     std::vector<std::string> addresses;  // From the last time that it was valid.
     absl::Status problem;
   };

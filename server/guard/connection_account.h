@@ -14,7 +14,7 @@ namespace penstock {
 
 // How far a connection has come. It never goes back.
 enum class Standing : uint8_t {
-  kStranger,  // No call of it was answered.
+  kStranger,  // None of its calls was answered.
   kKnown,     // A health call was answered. Health calls need no token.
   kInvited,   // A call was let in: its token is valid, or the server requires none.
   kClient,    // It sent a Hello that was accepted.

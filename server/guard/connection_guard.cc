@@ -70,7 +70,7 @@ Heap ReadHeap() {
 }
 
 // Makes this thread's wait for a processor short, because a flood uses memory as long as it lasts.
-// A higher priority needs a privilege, and a short time slice Linux 6.12, so both are tried.
+// A higher priority needs a privilege, and a short time slice needs Linux 6.12, so both are tried.
 void PreferThisThread() {
   const auto thread = static_cast<id_t>(syscall(SYS_gettid));
   setpriority(PRIO_PROCESS, thread, -15);

@@ -17,7 +17,7 @@ struct TcpTotals {
 
 // Identifies the connection by descriptor number and inode, because another connection may soon
 // have the number. Holds no descriptor of its own: a duplicate would keep the connection open.
-// Copyable.
+// Immutable, copyable.
 class WatchedSocket {
  public:
   WatchedSocket() = default;

@@ -9,7 +9,7 @@
 namespace penstock::sim {
 namespace {
 
-// Bytes for frames and headers, beside the rows.
+// Bytes for frames and headers, in addition to the rows.
 constexpr uint64_t kMessageBytes = 64;
 
 }  // namespace

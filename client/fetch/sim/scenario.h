@@ -49,7 +49,7 @@ struct Scenario {
   uint64_t seed = 0;
   ChunkTable table;
   PlanOptions plan;
-  StepOptions steps;  // Of every rank, except for the rank itself.
+  StepOptions steps;  // For every rank; `rank` is replaced.
   double start = 0;   // Share of the first epoch that is skipped.
   RankOptions rank;
   FleetModel fleet;

@@ -33,7 +33,7 @@ namespace penstock::sim {
 
 struct ConsumerModel {
   absl::Duration step = absl::ZeroDuration();  // Time for each batch; zero: the consumer is greedy.
-  uint32_t hold = 0;                           // Batches kept beside the current one.
+  uint32_t hold = 0;                           // Batches kept in addition to the current one.
   uint64_t pause_every = 0;                    // Pauses after this many batches; 0: never.
   absl::Duration pause = absl::ZeroDuration();
 };

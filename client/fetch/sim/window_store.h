@@ -19,7 +19,7 @@ struct StoreOptions {
   uint32_t parallel_loads = 4;
   absl::Duration seek = absl::Milliseconds(1);  // For each load.
   double rows_per_second = 1e6;                 // For one load.
-  uint32_t idle_windows = 64;                   // Windows kept beside the open ones.
+  uint32_t idle_windows = 64;                   // Windows kept in addition to the open ones.
 };
 
 // A load that was started.

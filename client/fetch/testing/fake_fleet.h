@@ -29,7 +29,7 @@ struct FleetOptions {
   uint32_t part_rows = 64;                         // Answers are cut into parts of this many rows.
   absl::Duration consume = absl::Milliseconds(1);  // Time that the consumer takes for a step.
   uint64_t credit_bytes = 1 << 20;
-  // Time for copying a part, beside everything else that happens.
+  // Time for copying a part. Everything else goes on meanwhile.
   absl::Duration copying = absl::ZeroDuration();
   // How many windows a server can serve rows of. It refuses rows of further windows. 0: no limit.
   uint32_t windows_in_use = 0;

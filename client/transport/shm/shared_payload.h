@@ -17,6 +17,7 @@ namespace penstock {
 
 class SharedPayloadPool;
 
+// A part in the pool. Thread-compatible.
 class SharedPayload final : public PartPayload {
  public:
   size_t size() const override { return bytes_.size(); }
