@@ -94,7 +94,7 @@ TEST(MetricsEndpointTest, AHostThatOpensManyConnectionsLosesItsOwn) {
   GTEST_SKIP() << "this machine is too slow";
 }
 
-// What they asked for waits in the server, because it is larger than a socket's buffer.
+// The answers wait in the server, because they are larger than a socket's buffer.
 TEST(MetricsEndpointTest, ConnectionsThatTakeNoAnswerDoNotKeepAScrapeWaiting) {
   const std::string help(size_t{16} << 20, 'h');
   std::atomic<int> num_scrapes{0};

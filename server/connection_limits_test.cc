@@ -99,7 +99,7 @@ class RawClient {
 
  private:
   void Send(const std::string& bytes) {
-    // Some callers expect that the server has closed the connection.
+    // Ignores errors: some callers expect that the server has closed the connection.
     (void)send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
   bool ReadAll(std::string& bytes) {

@@ -42,8 +42,8 @@ class Gate {
     void RemoveDefinition(uint64_t bytes);
     // As Gate::AllowLog(). Limits lines about refused clients, which may come again at once.
     std::optional<uint64_t> AllowLog(absl::string_view kind) const { return gate_->AllowLog(kind); }
-    // As BurstLimiter::Allow(), for a line that a client has come, and for lines that follow from
-    // it.
+    // As BurstLimiter::Allow(), for the line that reports a new client, and for lines that follow
+    // from it.
     std::optional<uint64_t> AllowArrivalLog() const { return gate_->arrivals_.Allow(host_); }
     // As AllowArrivalLog(), for a line about a window that failed.
     std::optional<uint64_t> AllowFailureLog() const { return gate_->failures_.Allow(host_); }

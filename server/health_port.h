@@ -19,8 +19,8 @@ namespace penstock {
 
 class Listener;
 
-// Serves until it is destroyed. Uses few descriptors, whoever connects: the others are for clients
-// that come for data. Thread-safe.
+// Serves until it is destroyed. Uses few descriptors, whoever connects, because the clients that
+// come for data need the others. Thread-safe.
 class HealthPort {
  public:
   // Or an eighth of the descriptor limit, if that is less.

@@ -42,7 +42,7 @@ class OpenConnections {
 struct ListenerOptions {
   static constexpr size_t kAnyNumber = SIZE_MAX;
 
-  // Whether the port speaks TLS. Used to tell clients that do not match.
+  // Whether the port speaks TLS. The listener reports clients that do not match.
   bool speaks_tls = false;
   // Advice for a client that speaks TLS to a plaintext port.
   const char* cure_of_tls =

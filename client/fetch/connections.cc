@@ -69,8 +69,8 @@ void Connections::CloseAll() {
   }
 }
 
-// Reports that the server is away or refuses, unless the job ends because of it. Then the job's
-// error says so.
+// Reports that the server is away or refuses. If the job ends because of that, the job's error says
+// so instead.
 void Connections::NoteAway(ServerEntry& server) {
   if (server.removed) return;
   using Told = ServerEntry::Told;

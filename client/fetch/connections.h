@@ -17,7 +17,7 @@ namespace penstock {
 
 // Opens and closes streams, and keeps the server states that follow from that. It is told which
 // server to connect, drain or refuse. It answers whether the job can go on with the remaining
-// servers. Of windows and requests it knows only how many a server has outstanding. Not
+// servers. About windows and requests it knows only how many a server has outstanding. Not
 // thread-safe.
 class Connections {
  public:

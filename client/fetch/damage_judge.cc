@@ -63,8 +63,8 @@ absl::Status DamageJudge::CheckPlace(const WindowEntry& window, const Damage& da
       "called ", DamageName(named), " damaged, which ", WindowName(window.id), " does not have"));
 }
 
-// The split has this many records in the chunk, so as many must be listed. Only servers know which
-// of the chunk's records are in the split.
+// The claim can be true only if at least as many records of each chunk are listed as damaged as the
+// split has in it. Only servers know which of the chunk's records are in the split.
 absl::Status DamageJudge::CheckEmpty(const WindowEntry& window) const {
   if (find_ == nullptr || fallible_rows_) return absl::OkStatus();
   for (const uint32_t chunk : window.order->WindowChunks(window.id)) {

@@ -15,7 +15,7 @@ class TokenBucket {
   TokenBucket(double share, double capacity)
       : share_(share), capacity_(capacity), tokens_(capacity) {}
 
-  // Allows more at once from now on.
+  // Adds `capacity` tokens to the bucket, and room for them.
   void Grow(double capacity) {
     capacity_ += capacity;
     tokens_ += capacity;

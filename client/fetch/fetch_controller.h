@@ -76,9 +76,9 @@ struct FetchOptions {
 //   PlanWalker    which rows the next steps want
 //
 // Every row of a slot is in one state: wanted by its window, claimed by one request, being copied,
-// or filled. Only the claimant's answer is copied. The claim returns when its stream dies, or when
-// the request is late and cancelled. So nothing is lost, repeated or torn. A slot is delivered when
-// all its rows are filled, and reused only after OnSlotReleased().
+// or filled. Only the claimant's answer is copied. A claimed row becomes wanted again when the
+// claim's stream dies, or when the request is late and cancelled. So nothing is lost, repeated or
+// torn. A slot is delivered when all its rows are filled, and reused only after OnSlotReleased().
 //
 // Allocates nothing per batch once its tables have grown; a window or an epoch may allocate. Not
 // thread-safe.

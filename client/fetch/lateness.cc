@@ -111,7 +111,7 @@ void Lateness::CollectAges(const ServerEntry& late) {
   if (!compared && idle) ages_[*idle] = absl::Nanoseconds(1);
 }
 
-// Leaves the servers that have answered and owe nothing, or that are answering now.
+// Keeps only the servers that have answered and owe nothing, or that are answering now.
 void Lateness::LeaveOutSilent() {
   for (uint32_t i = 0; i < servers_.size(); ++i) {
     const ServerEntry& server = servers_[i];

@@ -5,8 +5,8 @@
 namespace penstock {
 namespace {
 
-// Most windows that a client keeps, whatever its slots. The walk goes that far, and one step
-// further.
+// Most windows that a client keeps, however many slots it has. The walk stops after the step that
+// reaches this.
 constexpr size_t kMaxWindows = size_t{1} << 20;
 // Most epochs in use at once. Otherwise data of few rows would need one for each slot.
 constexpr size_t kMaxEpochs = 64;

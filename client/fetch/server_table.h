@@ -36,7 +36,7 @@ enum class ServerState : uint8_t {
 // Counters begin when the server is first named.
 struct ServerCounts {
   uint64_t breaks = 0;         // Streams that ended after Hello.
-  uint64_t backoffs = 0;       // How often it was left alone for a while.
+  uint64_t backoffs = 0;       // How often it was put into backoff.
   uint64_t lost_requests = 0;  // Requests in flight when its stream ended.
   uint64_t late_requests = 0;  // Requests that missed their deadline.
   // Windows taken from it because it was late or silent, or because others joined.
@@ -63,8 +63,8 @@ struct ServerEntry {
   absl::Duration backoff = absl::ZeroDuration();
   absl::Time drain_by = absl::InfiniteFuture();
   absl::Status last_error;  // Until rows come.
-  // Since when it is away: since it was first tried, or lost, and until its rows come. `told` is
-  // what the user was told of that.
+  // When it was first tried, or lost: it is away from then on, until its rows come. `told` is what
+  // the user was told about that.
   absl::Time away_since = absl::InfiniteFuture();
   enum class Told : uint8_t { kNothing, kAway, kRefused } told = Told::kNothing;
   ServerInfo info;
@@ -163,8 +163,8 @@ class ServerTable {
 
   bool AnyUp() const { return NumUp() > 0; }
   size_t NumUp() const { return Count(ServerState::kUp); }
-  // Whether there is a server that does more than come and go: its stream has delivered rows, or is
-  // the first that has to.
+  // Whether there is a server that does more than connect and break: its stream has delivered rows,
+  // or it has not yet failed to deliver any in time.
   bool AnyUsable() const { return num_usable_ > 0; }
   bool AllSettled() const;
   // Whether a process other than this server's may soon be up, or in time again.

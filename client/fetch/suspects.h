@@ -62,7 +62,8 @@ class Suspects {
   bool IsAccusing(const ServerEntry& server) const;
   // The error that ends the job if the accusation holds. REQUIRES: IsAccusing().
   const absl::Status& death() const { return accusation_->death; }
-  // The accused window's server is still away. While all servers are, it may be the network.
+  // The accused window's server is still away. While all servers are away, the
+  // network may be the cause.
   absl::Status HearNothing();
   // Its server came back as another process, so it died.
   absl::Status Confirm();

@@ -172,7 +172,7 @@ TEST_F(ConnectionsTest, AFurtherOneThatReachesAnotherServerIsLeftAlone) {
                                     "server"));
 }
 
-// A server that sends its Hello and then that it drains.
+// A server that sends its Hello and then announces that it drains.
 class DrainingWay final : public Transport {
  public:
   DrainingWay(uint64_t instance, std::atomic<int>& open) : instance_(instance), open_(open) {}

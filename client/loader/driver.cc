@@ -12,9 +12,9 @@
 namespace penstock {
 namespace {
 
-// Bounds what one server may send between two looks at the queue. It may be asked for every row of
-// every slot, may be asked again after a Cancel that came too late, and may answer row by row. It
-// allows 1,024 windows and 4,096 requests on a stream.
+// Bounds what one server may send between two looks at the queue. A server may be asked for every
+// row of every slot, may be asked again after a Cancel that came too late, and may answer row by
+// row. Servers allow 1,024 windows and 4,096 requests on a stream.
 IncomingLimits LimitsOf(const SlotLayout& layout, size_t num_slots) {
   const uint64_t bytes = uint64_t{4} * num_slots * layout.slot_bytes();
   return {.messages = (1 << 15) + bytes / std::max<size_t>(layout.row_bytes(), 1),

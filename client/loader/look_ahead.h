@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-// Smallest --look-ahead that programs accept. It does not even hold a batch: a smaller number
-// probably lacks its unit.
+// Smallest --look-ahead that programs accept. It is too small for most batches, so a smaller
+// number probably lacks its unit.
 inline constexpr uint64_t kMinLookAheadBytes = uint64_t{64} << 10;
 
 // Returns the memory that LoaderOptions::look_ahead_bytes allows, in bytes. 0 means 64 MiB, or four

@@ -71,8 +71,8 @@ absl::StatusOr<std::shared_ptr<const Manifest>> FetchManifest(absl::string_view 
   absl::StatusOr<Manifest> manifest = fetch.Run(std::move(source));
   if (!manifest.ok()) return Annotate(manifest.status(), name);
   if (options.report) options.report(absl::StrCat(name, " came from ", fetch.WhoGaveIt()));
-  // Paths are relative to the servers' root, also those of absolute shards, which servers of "/"
-  // have.
+  // All paths are relative to the servers' root. Shards with absolute paths need servers whose root
+  // is "/".
   manifest->MoveInto(absl::string_view(path).substr(0, path.rfind('/') + 1));
   manifest->set_base_dir("/");
   return std::make_shared<const Manifest>(*std::move(manifest));

@@ -18,7 +18,8 @@ Rounds MakeRounds(const Windows& windows, const PlanOptions& options) {
   for (uint32_t lane = 0; lane < windows.num_lanes(); ++lane) {
     lane_rows.push_back(windows.lane_rows(lane));
   }
-  // The strips of a single lane follow one another. As one strip, they make only windows end a run.
+  // The strips of a single lane follow one another. Treat them as one strip, so that a run ends
+  // only at the end of a window.
   const uint64_t strip = lane_rows.size() == 1 ? lane_rows[0] : options.strip_rows;
   return Rounds(std::move(lane_rows), strip);
 }

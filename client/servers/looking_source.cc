@@ -61,7 +61,7 @@ void LookingSource::Wait(const std::stop_token& stop, Clock::time_point looked_a
                          bool had_problem) {
   const absl::Duration every = had_problem ? times_.retry_every : times_.every;
   pollfd fds[] = {{wake_.get(), POLLIN, 0}, {look_->descriptor(), POLLIN, 0}};
-  // EINTR is as good a reason to look as any other.
+  // After EINTR the source looks early, which does no harm.
   poll(fds, 2, MillisecondsUntil(looked_at + absl::ToChronoNanoseconds(every)));
   const Clock::time_point gap_ends = looked_at + absl::ToChronoNanoseconds(times_.refresh_gap);
   while (!stop.stop_requested() && Clock::now() < gap_ends) {

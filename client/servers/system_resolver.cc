@@ -33,7 +33,7 @@ class Lookup {
     if (gai_error(&request_->control) == EAI_INPROGRESS &&
         gai_cancel(&request_->control) != EAI_CANCELED &&
         gai_error(&request_->control) == EAI_INPROGRESS) {
-      // Leaked on purpose: the thread will still write to it. It is some 200 bytes, once for each
+      // Leaked on purpose: the thread will still write to it. This costs some 200 bytes for each
       // source that ends while a name server keeps silent.
       request_.release();
       return;

@@ -30,8 +30,8 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 // The kernel doubles these sizes. What gRPC reads at once uses up to 500 times as much memory
-// before the guard can see it. With a window below half of the first size, 64 KiB, the peer would
-// wait for its timers.
+// before the guard can see it. A TCP window below half of the first one, which has 64 KiB, would
+// make the peer wait for TCP's timers.
 constexpr int kReceiveBufferOfStranger = 32 << 10;
 constexpr int kReceiveBufferOfClient = 256 << 10;
 

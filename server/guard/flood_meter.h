@@ -75,8 +75,8 @@ class FloodMeter {
   static constexpr double kHarmlessCalls = 4;
   static constexpr double kBlameOfWaitingCall = 1 << 10;
   static constexpr double kUnsettledBytes = 16 << 10;
-  // Headers with a token, and the frames around them. The second is for headers that HPACK already
-  // has.
+  // Bytes of a call's headers with a token, and of the frames around them. The second number is for
+  // headers that HPACK already has.
   static constexpr double kBytesOfCall = 1024;
   static constexpr double kBytesOfRepeatedCall = 160;
 
@@ -110,7 +110,7 @@ class FloodMeter {
   const GuardLimits* limits_ = nullptr;
   FlowReading last_;
   double bytes_ = 0;
-  // Bytes since a call was answered or a message arrived; none of them is free.
+  // Bytes since a call was answered or a message arrived. FreeBytes() are not subtracted.
   double quiet_bytes_ = 0;
   double calls_ = 0;
   double full_calls_ = 1;  // Calls that may account for kBytesOfCall now.

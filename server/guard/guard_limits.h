@@ -24,8 +24,9 @@ struct GuardLimits {
   // sent, the more WINDOW_UPDATEs it sends.
   uint64_t free_bytes_per_second = 64;
   uint64_t sent_bytes_per_free_byte = 32;
-  // The limit of such bytes since the last answered call, without free bytes, for a connection that
-  // has had only health calls answered. It may keep this many in headers that do not end.
+  // For a connection that has had only health calls answered: the limit of bytes for which nothing
+  // accounts since its last answered call. Free bytes are not subtracted. The connection may keep
+  // this many bytes in headers that do not end.
   uint64_t quiet_bytes = uint64_t{32} << 10;
   // How long bytes for which nothing accounts may stay.
   double stalled_seconds = 30;

@@ -31,7 +31,7 @@ class Network {
   Network(EventQueue& queue, const LinkOptions& options, uint64_t seed)
       : queue_(queue), options_(options), rng_(seed) {}
 
-  // Runs `arrive` when the message arrives. That is never, if the link is cut and not healed.
+  // Runs `arrive` when the message arrives. It never arrives if the link is cut and not healed.
   void Send(Session& session, Direction direction, uint64_t bytes, EventQueue::Action arrive);
 
   // Cuts the link between the two in this direction. Messages wait, as they do for retransmission.

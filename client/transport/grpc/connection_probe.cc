@@ -108,8 +108,8 @@ absl::StatusOr<UniqueFd> Connect(const std::string& address, Patience& patience)
 }
 
 // Whether the peer may speak TLS: it does not answer an HTTP/2 client in HTTP/2, and most likely
-// ends the connection. A silent peer counts as false: it is stopped. It would find a TLS handshake
-// when it goes on, and would log a client that speaks TLS.
+// ends the connection. A silent peer counts as false, because it is stopped. If the probe tried TLS
+// with it, the peer would log a client that speaks TLS as soon as it continues.
 bool RefusesPlaintext(int fd, Patience& patience) {
   // The client's preface and an empty SETTINGS frame. The frame's ninth byte is the string's NUL.
   static constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
