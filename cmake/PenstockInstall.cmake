@@ -42,7 +42,7 @@ foreach(folder man bash-completion zsh)  # As penstock_binary() has them written
   install(DIRECTORY ${PROJECT_BINARY_DIR}/share/${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}
     COMPONENT programs)
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/penstock COMPONENT programs)
 
 set(exported)
 penstock_export(penstock::loader)

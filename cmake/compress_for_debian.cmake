@@ -1,7 +1,7 @@
 # Run by cpack on the files of the package before it is made: Debian wants manual pages and the
 # changelog compressed, with the same bytes at each build.
-file(GLOB_RECURSE pages ${CPACK_TEMPORARY_DIRECTORY}/*/share/man/man1/*.1)
-file(GLOB docs ${CPACK_TEMPORARY_DIRECTORY}/*/share/doc/penstock)
+file(GLOB_RECURSE pages ${CPACK_TEMPORARY_DIRECTORY}/*/usr/share/man/man1/*.1)
+file(GLOB docs ${CPACK_TEMPORARY_DIRECTORY}/*/usr/share/doc/penstock)
 file(REMOVE ${docs}/LICENSE)  # The file `copyright` names it.
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 file(WRITE ${docs}/changelog.gz.text

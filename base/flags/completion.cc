@@ -50,10 +50,17 @@ std::string BashValues(const CommandPage& page) {
   return cases;
 }
 
-// Text within [] of an _arguments specification, within single quotes.
+// Text of an _arguments specification, within single quotes. zsh would evaluate backticks and
+// dollar signs in the descriptions of commands, so these are left out.
 std::string ZshText(absl::string_view text) {
-  return absl::StrReplaceAll(
-      text, {{"\\", "\\\\"}, {"[", "\\["}, {"]", "\\]"}, {"'", "'\\''"}, {":", "\\:"}});
+  return absl::StrReplaceAll(text, {{"`", ""},
+                                    {"$", ""},
+                                    {"\"", ""},
+                                    {"\\", "\\\\"},
+                                    {"[", "\\["},
+                                    {"]", "\\]"},
+                                    {"'", "'\\''"},
+                                    {":", "\\:"}});
 }
 
 std::string ZshValue(const OptionRow& row) {

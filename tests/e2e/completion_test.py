@@ -1,0 +1,92 @@
+"""bash and zsh complete the commands, options and values of the programs."""
+
+import os
+import pathlib
+import pty
+import select
+import shutil
+import subprocess
+import time
+import unittest
+
+BIN = pathlib.Path(os.environ["PENSTOCK_BIN"])
+SHARE = BIN.parent / "share"
+
+
+def in_bash(line):
+    """What bash offers for the last word of `line`, a list."""
+    words = line.split(" ")
+    script = f"""
+      source {SHARE}/bash-completion/completions/{words[0]}
+      COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+      _{words[0].replace("-", "_")}
+      printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    ran = subprocess.run(["bash", "--norc", "-c", script, "bash", *words], check=True, text=True,
+                         capture_output=True)
+    assert ran.stderr == "", ran.stderr
+    return ran.stdout.split()
+
+
+class BashTest(unittest.TestCase):
+    """The completion functions, called as bash calls them."""
+
+    def test_commands(self):
+        self.assertEqual(in_bash("penstock st"), ["stream"])
+        self.assertEqual(in_bash("penstock chess g"), ["generate"])
+        self.assertEqual(in_bash("penstock-train pre"), ["predict"])
+
+    def test_options(self):
+        self.assertEqual(in_bash("penstock stream --digest-"), ["--digest-by-record"])
+        self.assertEqual(in_bash("penstock stream data --remaind"), ["--remainder"])
+        self.assertIn("--listen", in_bash("penstock-server --"))
+        self.assertIn("--checkpoint", in_bash("penstock-train predict --"))
+
+    def test_values(self):
+        self.assertEqual(in_bash("penstock stream --split t"), ["train"])
+        self.assertEqual(in_bash("penstock stream --split = h"), ["holdout"])
+        self.assertIn("packed", in_bash("penstock stream --dtype "))
+
+    def test_names_of_files_are_left_to_bash(self):
+        self.assertEqual(in_bash("penstock index -o "), [])
+
+
+@unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
+class ZshTest(unittest.TestCase):
+    """An interactive zsh, as a user has it."""
+
+    def setUp(self):
+        pid, self.terminal = pty.fork()
+        if pid == 0:
+            os.environ.update({"TERM": "dumb", "PS1": "% ", "ZDOTDIR": "/nonexistent"})
+            os.execvp("zsh", ["zsh", "-f", "-i"])
+        self.addCleanup(os.waitpid, pid, 0)
+        self.addCleanup(os.close, self.terminal)
+        self.send(f"fpath=({SHARE}/zsh/site-functions $fpath); unsetopt zle_bracketed_paste; "
+                  "autoload -U compinit && compinit -u -D && print lo''aded\n")
+        self.read_until("loaded")
+
+    def send(self, text):
+        os.write(self.terminal, text.encode())
+
+    def read_until(self, expected, seconds=60):
+        """Reads what the terminal shows until `expected` is in it."""
+        shown, deadline = "", time.monotonic() + seconds
+        while expected not in shown:
+            ready, _, _ = select.select([self.terminal], [], [], max(0, deadline - time.monotonic()))
+            self.assertTrue(ready, f"{expected!r} is not in {shown!r}")
+            shown += os.read(self.terminal, 65536).decode(errors="replace")
+        return shown
+
+    def test_it_completes_commands_options_and_values(self):
+        for begin, rest in (("penstock str", "eam"), ("penstock stream --digest-", "by-record"),
+                            ("penstock stream --split tr", "ain"), ("penstock chess g", "enerate"),
+                            ("penstock-train pre", "dict"),
+                            ("penstock-train predict --checkp", "oint")):
+            self.send(begin + "\t")
+            self.read_until(begin + rest)
+            self.send("\x15")  # Clears the line.
+
+
+if __name__ == "__main__":
+    unittest.main()
