@@ -229,7 +229,7 @@ class PackTest(DatasetTestCase):
         with self.assertRaises(TypeError):
             penstock.pack([{"i": object()}], self.out, force=True)
         self.assertEqual(len(self.names()), 5)
-        penstock.index(self.out)  # Its manifest describes shards that are about to go.
+        penstock.index(self.out, mixed_features=True)  # Its manifest describes shards that are about to go.
         penstock.pack([{"i": 7}], self.out, force=True)
         self.assertEqual(self.names(), ["other-00000-of-00001.tfrecord",
                                         "out-00000-of-00001.tfrecord"])

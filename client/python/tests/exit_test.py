@@ -3,6 +3,7 @@
 import concurrent.futures
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ import time
 import unittest
 
 import real_data
+from penstock._programs import program
 
 try:
     import torch
@@ -155,6 +157,26 @@ class SignalsTest(ExitTestCase):
                 process.send_signal(number)
                 process.wait()
                 self.wait_until(lambda: not real_data.is_running(self.feed), "the feed's end")
+
+    def test_a_feed_that_still_opens_ends_with_its_trainer(self):
+        trainer = subprocess.Popen(["sleep", "600"])
+        self.addCleanup(trainer.wait)
+        self.addCleanup(trainer.kill)
+        ours, feeds = socket.socketpair()
+        self.addCleanup(ours.close)  # Another process holds the socket: it says nothing here.
+        with feeds, socket.create_server(("127.0.0.1", 0)) as silent:
+            feed = subprocess.Popen(
+                [program("penstock"), "feed", "server:manifest.pb", "--servers",
+                 f"127.0.0.1:{silent.getsockname()[1]}", "--server-timeout", "10m",
+                 "--control-fd", str(feeds.fileno()), "--parent-pid", str(trainer.pid)],
+                pass_fds=[feeds.fileno()], stderr=subprocess.DEVNULL)
+            self.addCleanup(feed.wait)
+            self.addCleanup(feed.kill)
+            silent.settimeout(60)
+            silent.accept()[0].close()  # It has asked for the manifest.
+            self.assertIsNone(feed.poll())
+            trainer.kill()
+            self.assertEqual(feed.wait(60), 0)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ class StartTest(fake_case.FakeFeedTestCase):
         time.sleep(0.05)
         self.assertEqual(self.requests(), [])
         next(iter(loader))
-        self.assertEqual(self.requests(protocol.START), [[1, 1, {"cursor": "", "slots": 4}]])
+        self.assertEqual(self.requests(protocol.START), [[1, 1, {"cursor": "", "slots": 4, "step": 0}]])
 
     def test_the_memory_has_room_for_all_slots(self):
         loader = self.load({"slots": 6})
