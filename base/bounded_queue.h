@@ -1,4 +1,4 @@
-// A blocking queue of fixed capacity that carries its own end.
+// A blocking queue of fixed capacity. Closing it with a status ends it for both sides.
 #ifndef PENSTOCK_BASE_BOUNDED_QUEUE_H_
 #define PENSTOCK_BASE_BOUNDED_QUEUE_H_
 
@@ -12,8 +12,9 @@
 
 namespace penstock {
 
-// Push() blocks while full and returns false once closed; Pop() drains what was pushed, then
-// returns nullopt. The first Close(status) wins; OK means a clean end. Memory is taken once.
+// Push() blocks while the queue is full, and returns false once it is closed. Pop() returns what
+// was pushed before the close, in order, then nullopt. The first Close(status) decides the status;
+// OK means a clean end. Memory for `capacity` values is allocated once, in the constructor.
 // Thread-safe.
 template <typename T>
 class BoundedQueue {
@@ -21,6 +22,7 @@ class BoundedQueue {
   // REQUIRES: capacity > 0.
   explicit BoundedQueue(size_t capacity) : ring_(capacity) {}
 
+  // Blocks while the queue is full. False: the queue is closed and `value` was dropped.
   bool Push(T value) {
     MutexLock lock(&mutex_);
     while (!closed_ && size_ == ring_.size()) not_full_.Wait(&mutex_);
@@ -30,6 +32,7 @@ class BoundedQueue {
     return true;
   }
 
+  // Blocks while the queue is empty and open. nullopt: the queue is closed and empty.
   std::optional<T> Pop() {
     MutexLock lock(&mutex_);
     while (!closed_ && size_ == 0) not_empty_.Wait(&mutex_);
@@ -41,6 +44,7 @@ class BoundedQueue {
     return value;
   }
 
+  // Ends blocked and later calls of Push() and Pop(). Calls after the first have no effect.
   void Close(absl::Status status = absl::OkStatus()) {
     MutexLock lock(&mutex_);
     if (closed_) return;
@@ -50,13 +54,13 @@ class BoundedQueue {
     not_empty_.NotifyAll();
   }
 
-  // Whether Pop() would block; another thread may change that at once.
+  // Whether Pop() would block. Another thread may change that at any time.
   bool empty() const {
     MutexLock lock(&mutex_);
     return size_ == 0 && !closed_;
   }
 
-  // OK until closed with an error.
+  // OK until the queue is closed with an error.
   absl::Status status() const {
     MutexLock lock(&mutex_);
     return status_;

@@ -1,4 +1,4 @@
-// Sizes as people write them.
+// Parses and formats sizes in bytes as people write them.
 #ifndef PENSTOCK_BASE_BYTE_SIZE_H_
 #define PENSTOCK_BASE_BYTE_SIZE_H_
 
@@ -10,14 +10,16 @@
 
 namespace penstock {
 
-// "262144", "256KiB", "1.5 GiB", "64MB": decimal and binary units, any case, B optional; a bare
-// K, M, G, T is binary. kInvalidArgument otherwise, with an example.
+// Parses "262144", "256KiB", "1.5 GiB" or "64MB". Units are decimal or binary, in any case, and the
+// B is optional; a bare K, M, G or T is binary. kInvalidArgument: anything else. The message gives
+// an example.
 absl::StatusOr<uint64_t> ParseByteSize(absl::string_view text);
 
-// The same; kInvalidArgument, too, for less than `least`: the unit was forgotten.
+// As ParseByteSize(). Also kInvalidArgument if the size is below `least`: the unit was probably
+// forgotten.
 absl::StatusOr<uint64_t> ParseByteSizeFrom(absl::string_view text, uint64_t least);
 
-// The same, where 0 has a meaning of its own.
+// As ParseByteSizeFrom(), but 0 is accepted: it has a meaning of its own.
 absl::StatusOr<uint64_t> ParseByteSizeOrZero(absl::string_view text, uint64_t least);
 
 // "0 B", "217 B", "4.0 KiB", "1.5 GiB".

@@ -1,4 +1,4 @@
-// Text and plain memory as the bytes that files and checksums take.
+// Views of text and plain memory as bytes, the form that files and checksums take.
 #ifndef PENSTOCK_BASE_BYTES_OF_H_
 #define PENSTOCK_BASE_BYTES_OF_H_
 
@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// The memory must outlive what is returned.
+// The memory must outlive the returned span.
 inline std::span<const uint8_t> BytesOf(const void* data, size_t size) {
   return {static_cast<const uint8_t*>(data), size};
 }

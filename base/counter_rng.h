@@ -14,12 +14,12 @@ constexpr uint64_t Mix64(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// A key derived from a parent key and a number: DeriveKey(DeriveKey(seed, epoch), window).
+// Derives a key from a parent key and a number: DeriveKey(DeriveKey(seed, epoch), window).
 constexpr uint64_t DeriveKey(uint64_t key, uint64_t number) {
   return Mix64(Mix64(key + 0x9e3779b97f4a7c15ull) ^ (number + 0xd1b54a32d192ed03ull));
 }
 
-// SplitMix64: value i is Mix64(key + (i + 1) * gamma), so any value can be reached in O(1).
+// SplitMix64: value i is Mix64(key + (i + 1) * gamma), so any value is reached in O(1).
 // Thread-compatible.
 class CounterRng {
  public:
@@ -28,8 +28,8 @@ class CounterRng {
 
   constexpr uint64_t Next() { return Mix64(state_ += kGamma); }
 
-  // Uniform over [0, bound), without bias (Lemire, "Fast random integer generation in an
-  // interval", 2019). REQUIRES: bound > 0.
+  // Uniform over [0, bound), without bias (Lemire, "Fast random integer generation in an interval",
+  // 2019). REQUIRES: bound > 0.
   constexpr uint64_t Below(uint64_t bound) {
     unsigned __int128 product = static_cast<unsigned __int128>(Next()) * bound;
     if (static_cast<uint64_t>(product) < bound) {
@@ -41,7 +41,7 @@ class CounterRng {
     return static_cast<uint64_t>(product >> 64);
   }
 
-  // Uniform over [0, 1), 53 bits.
+  // Uniform over [0, 1), with 53 random bits.
   constexpr double Uniform() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
 
  private:

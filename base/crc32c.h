@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), and TFRecord's masking of it.
+// CRC-32C (Castagnoli), and the masking that TFRecord applies to it.
 #ifndef PENSTOCK_BASE_CRC32C_H_
 #define PENSTOCK_BASE_CRC32C_H_
 
@@ -7,12 +7,12 @@
 
 namespace penstock {
 
-// The CRC-32C of `data` (RFC 3720, appendix B.4). `seed` is the CRC of what came before, so that
+// The CRC-32C of `data` (RFC 3720, appendix B.4). `seed` is the CRC of the bytes before `data`:
 // Crc32c(b, Crc32c(a)) is the CRC of a followed by b.
 uint32_t Crc32c(std::span<const uint8_t> data, uint32_t seed = 0);
 
-// TFRecord stores CRCs rotated and offset (tensorflow/core/lib/hash/crc32c.h), so that the CRC of
-// bytes that contain CRCs stays meaningful.
+// TFRecord rotates a CRC and adds a constant before it stores it
+// (tensorflow/core/lib/hash/crc32c.h). The CRC of bytes that contain CRCs then stays meaningful.
 constexpr uint32_t MaskCrc32c(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 
 }  // namespace penstock

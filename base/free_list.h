@@ -1,4 +1,4 @@
-// Objects that are used again, with the memory that they own.
+// Reuses objects together with the memory that they own.
 #ifndef PENSTOCK_BASE_FREE_LIST_H_
 #define PENSTOCK_BASE_FREE_LIST_H_
 
@@ -10,15 +10,16 @@
 
 namespace penstock {
 
-// Holds as many as were out at once. Thread-safe.
+// Never shrinks: it holds up to as many objects as were in use at one time. Thread-safe.
 template <typename T>
 class FreeList {
  public:
-  // The one that was returned last, as it was then; a new one if there is none.
+  // Returns the object that was returned last, unchanged, or a new one if there is none.
   std::unique_ptr<T> Take() {
     if (std::unique_ptr<T> object = Pop(); object != nullptr) return object;
     return std::make_unique<T>();
   }
+  // Keeps `object` for a later Take().
   void Return(std::unique_ptr<T> object) {
     MutexLock lock(&mutex_);
     free_.push_back(std::move(object));

@@ -1,4 +1,4 @@
-// JSON that always can be written.
+// Writes any JSON value as text, even if its strings are not UTF-8.
 #ifndef PENSTOCK_BASE_JSON_TEXT_H_
 #define PENSTOCK_BASE_JSON_TEXT_H_
 
@@ -11,9 +11,9 @@
 
 namespace penstock {
 
-// On one line, or indented. Names of files and servers need not be UTF-8: what is not becomes
-// U+FFFD, where dump() alone would throw. DEL and the control characters from U+0080 to U+009F are
-// escaped as JSON has the others escaped, so that a terminal shows the text.
+// On one line, or indented by `indent` spaces. Names of files and servers may be invalid UTF-8:
+// each invalid byte sequence becomes U+FFFD, where dump() alone would throw. DEL and U+0080 to
+// U+009F are escaped like the other control characters, so that a terminal can show the text.
 template <typename Json>
 std::string JsonText(const Json& json, int indent = -1) {
   const std::string text =

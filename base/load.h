@@ -1,4 +1,4 @@
-// Little-endian numbers at any alignment.
+// Loads little-endian numbers from any alignment.
 #ifndef PENSTOCK_BASE_LOAD_H_
 #define PENSTOCK_BASE_LOAD_H_
 
@@ -10,6 +10,7 @@ namespace penstock {
 
 static_assert(std::endian::native == std::endian::little);
 
+// The caller guarantees that `p` has as many bytes as the number.
 inline uint16_t Load16(const uint8_t* p) {
   uint16_t value;
   std::memcpy(&value, p, sizeof(value));

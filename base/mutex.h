@@ -40,13 +40,14 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 
 class CondVar {
  public:
-  // REQUIRES: the caller holds `mutex`; it holds it again on return.
+  // Atomically releases `mutex` and waits; holds `mutex` again on return. REQUIRES: the caller
+  // holds `mutex`.
   void Wait(Mutex* mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
     condition_.wait(lock);
     lock.release();
   }
-  // False if `deadline` passed first.
+  // As Wait(). False if `deadline` passed before a notification.
   bool WaitUntil(Mutex* mutex, std::chrono::steady_clock::time_point deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);

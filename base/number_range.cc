@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// SimpleAtoi() would take blanks and a sign, too.
+// SimpleAtoi() would also accept blanks and a sign.
 bool IsDecimal(absl::string_view text) {
   return text.find_first_not_of("0123456789") == absl::string_view::npos &&
          (text.size() == 1 || !absl::StartsWith(text, "0"));

@@ -9,17 +9,17 @@
 
 namespace penstock {
 
-// Whether `text` is a whole number, decimal or 0x..., from `least` to `most`; 010 is neither, for
-// some take it for 8. kInvalidArgument says which it may be: "'-1' is not a whole number from 0 to
-// 16".
+// Checks that `text` is a whole number from `least` to `most`, in decimal or as 0x.... 010 is
+// refused, because some read it as 8. kInvalidArgument names the range: "'-1' is not a whole number
+// from 0 to 16".
 absl::Status CheckWholeNumber(absl::string_view text, uint64_t least, uint64_t most);
 
-// The same of a number that may have a fraction; neither infinite nor NaN.
+// As CheckWholeNumber(), for a finite number that may have a fraction.
 absl::Status CheckNumber(absl::string_view text, double least, double most);
-// The same of one above zero.
+// As CheckNumber(), for any number above 0.
 absl::Status CheckPositiveNumber(absl::string_view text);
 
-// Whether it is a TCP port, 0 to 65535, in decimal digits.
+// Whether `text` is a TCP port, 0 to 65535, in decimal digits.
 bool IsPort(absl::string_view text);
 
 }  // namespace penstock

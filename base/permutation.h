@@ -7,9 +7,9 @@
 
 namespace penstock {
 
-// Shuffles `values` in place: Fisher-Yates from the last element down, element i swapped with
-// CounterRng(key).Below(i + 1). Part of the order's definition: a change here needs a new
-// algorithm version in the order fingerprint. O(n).
+// Shuffles `values` in place in O(n): Fisher-Yates from the last element down, where element i is
+// swapped with element CounterRng(key).Below(i + 1). This is part of the definition of the order:
+// if you change it, raise the algorithm version in the order fingerprint.
 void Shuffle(std::span<uint32_t> values, uint64_t key);
 
 }  // namespace penstock

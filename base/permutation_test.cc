@@ -21,7 +21,7 @@ std::vector<uint32_t> Shuffled(size_t n, uint64_t key) {
   return values;
 }
 
-// A change of these values changes every stored cursor: raise the plan's algorithm version.
+// If these values change, every stored cursor is invalid: raise the plan's algorithm version.
 TEST(PermutationTest, OrderIsPartOfTheFormat) {
   EXPECT_THAT(Shuffled(8, 1), ElementsAre(0, 3, 7, 1, 2, 6, 5, 4));
 }

@@ -1,11 +1,11 @@
-// Asks memory for a cache line that will be wanted soon.
+// Prefetches a cache line that will be needed soon.
 #ifndef PENSTOCK_BASE_PREFETCH_H_
 #define PENSTOCK_BASE_PREFETCH_H_
 
 namespace penstock {
 
-// The empty statement has an effect as compilers see it. Without it GCC 12 takes a function that
-// only prefetches for one without effect, and leaves out its calls. Any address will do.
+// Compilers treat the empty asm statement as an effect. Without it, GCC 12 considers a function
+// that only prefetches to have no effect, and removes its calls. Any address is allowed.
 inline void Prefetch(const void* address) {
   __builtin_prefetch(address);
   asm volatile("");

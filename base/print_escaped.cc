@@ -10,10 +10,10 @@ namespace {
 
 struct Character {
   uint32_t code = 0;
-  size_t bytes = 0;  // 0: the text does not begin with UTF-8.
+  size_t bytes = 0;  // 0: the text does not begin with valid UTF-8.
 };
 
-// The character at the front of `text`, which is not empty.
+// Decodes the character at the front of `text`. REQUIRES: `text` is not empty.
 Character TakeCharacter(absl::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t first = byte(0);
@@ -31,8 +31,8 @@ Character TakeCharacter(absl::string_view text) {
   return {code, bytes};
 }
 
-// Whether a terminal does something other than to show it: C0, DEL, C1, line and paragraph
-// separators, and what changes the direction of text.
+// Whether a terminal does something other than show the character: C0, DEL, C1, line and paragraph
+// separators, and characters that change the direction of text.
 bool IsControl(uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c || code == 0x200e ||
          code == 0x200f || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);

@@ -1,5 +1,5 @@
-// Printing for people. All that the programs write to standard output and error as text goes
-// through here, so that a name from a file cannot steer the terminal.
+// Printing for people. The programs write all text for standard output and standard error through
+// this header, so that a name from a file cannot control the terminal.
 #ifndef PENSTOCK_BASE_PRINT_ESCAPED_H_
 #define PENSTOCK_BASE_PRINT_ESCAPED_H_
 
@@ -12,11 +12,13 @@
 
 namespace penstock {
 
-// `text` without control characters. Escaped are: C0 and DEL ("\n", "\x1b"), C1 and what reorders
-// or breaks a line ("\u009b", "\u202e"), and bytes that are not UTF-8 ("\xff"). All else stays.
+// Escapes control characters in `text`: C0 and DEL ("\n", "\x1b"), C1 and characters that reorder
+// or break a line ("\u009b", "\u202e"), and bytes that are not UTF-8 ("\xff"). Everything else
+// stays.
 std::string Escaped(absl::string_view text);
 
-// An argument of several lines, such as a table: its line feeds and tabs stay.
+// Marks an argument of several lines, such as a table: its line feeds and tabs are kept. The text
+// must outlive it.
 struct Multiline {
   explicit Multiline(absl::string_view its_text) : text(its_text) {}
   absl::string_view text;
@@ -46,8 +48,8 @@ Shown<T> Show(const T& value) {
 
 }  // namespace print_internal
 
-// absl::FPrintF() with every text among `args` Escaped(). The format is ours and goes as it is; it
-// may hold escape sequences.
+// As absl::FPrintF(), with Escaped() applied to every text among `args`. The format is a constant
+// of the program. It is not escaped, so it may contain escape sequences.
 //
 //   PrintEscaped(stderr, "penstock: %s\n", status.message());
 //   PrintEscaped(stdout, "%s", Multiline(table));

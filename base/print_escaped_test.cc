@@ -38,12 +38,12 @@ TEST(EscapedTest, NoControlByteIsLeftOfAnyByte) {
 
 TEST(EscapedTest, BytesThatAreNotUtf8AreEscaped) {
   EXPECT_EQ(Escaped("caf\xe9."), "caf\\xe9.");
-  EXPECT_EQ(Escaped("\xc2"), "\\xc2");                             // Cut.
-  EXPECT_EQ(Escaped("\xe2\x82"), "\\xe2\\x82");                    // Cut.
-  EXPECT_EQ(Escaped("\xc1\x9b"), "\\xc1\\x9b");                    // Longer than it must be.
-  EXPECT_EQ(Escaped("\xe0\x82\x9b"), "\\xe0\\x82\\x9b");           // Longer than it must be.
+  EXPECT_EQ(Escaped("\xc2"), "\\xc2");                             // Truncated.
+  EXPECT_EQ(Escaped("\xe2\x82"), "\\xe2\\x82");                    // Truncated.
+  EXPECT_EQ(Escaped("\xc1\x9b"), "\\xc1\\x9b");                    // Overlong.
+  EXPECT_EQ(Escaped("\xe0\x82\x9b"), "\\xe0\\x82\\x9b");           // Overlong.
   EXPECT_EQ(Escaped("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // A surrogate.
-  EXPECT_EQ(Escaped("\xf5\x80\x80\x80"), "\\xf5\\x80\\x80\\x80");  // Beyond the last character.
+  EXPECT_EQ(Escaped("\xf5\x80\x80\x80"), "\\xf5\\x80\\x80\\x80");  // Beyond the last code point.
   EXPECT_EQ(Escaped("\x9b"
                     "31m"),
             "\\x9b31m");

@@ -1,4 +1,4 @@
-// Whole numbers divided and rounded up.
+// Divides and rounds whole numbers up.
 #ifndef PENSTOCK_BASE_ROUNDING_H_
 #define PENSTOCK_BASE_ROUNDING_H_
 
@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-// REQUIRES: divisor > 0 and value + divisor does not overflow, here and below.
+// Here and below, REQUIRES: divisor > 0, and value + divisor does not overflow.
 constexpr uint64_t DivideUp(uint64_t value, uint64_t divisor) {
   return (value + divisor - 1) / divisor;
 }

@@ -12,7 +12,7 @@ namespace {
 
 EVP_MD_CTX* Context(void* context) { return static_cast<EVP_MD_CTX*>(context); }
 
-// Only exhausted memory makes OpenSSL's digests fail.
+// OpenSSL's digests fail only if memory is exhausted.
 void Check(int result) {
   if (result != 1) std::abort();
 }

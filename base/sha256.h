@@ -23,12 +23,12 @@ class Sha256 {
 
   void Update(std::span<const uint8_t> data);
 
-  // The digest of everything so far; more may follow.
+  // The digest of everything so far. You may add more afterwards.
   Digest Finish() const;
   // Finish() as 64 lower-case hexadecimal digits.
   std::string Hex() const { return Hex(Finish()); }
 
-  // The digest of bytes that are there as a whole.
+  // The digest of `data`.
   static Digest Of(std::span<const uint8_t> data);
   static std::string Hex(const Digest& digest);
 
@@ -36,7 +36,7 @@ class Sha256 {
   struct ContextDeleter {
     void operator()(void* context) const;
   };
-  std::unique_ptr<void, ContextDeleter> context_;  // void: no OpenSSL here.
+  std::unique_ptr<void, ContextDeleter> context_;  // void keeps OpenSSL's headers out.
 };
 
 }  // namespace penstock

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// FIPS 180-4's example.
+// The example of FIPS 180-4.
 TEST(Sha256Test, MatchesThePublishedExample) {
   Sha256 hash;
   const uint8_t abc[] = {'a', 'b', 'c'};
@@ -27,7 +27,7 @@ TEST(Sha256Test, GoesOnAfterFinish) {
   const uint8_t bytes[] = {1, 2, 3, 4};
   once.Update(bytes);
   twice.Update(std::span(bytes).first(2));
-  (void)twice.Finish();  // Only to show that it changes nothing.
+  (void)twice.Finish();  // Shows that Finish() changes nothing.
   twice.Update(std::span(bytes).last(2));
   EXPECT_EQ(once.Hex(), twice.Hex());
 }

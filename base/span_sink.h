@@ -1,4 +1,4 @@
-// What threads do and when, told to who wants to know: the spans of a trace.
+// Reports what threads do, and when, as the spans of a trace.
 #ifndef PENSTOCK_BASE_SPAN_SINK_H_
 #define PENSTOCK_BASE_SPAN_SINK_H_
 
@@ -9,23 +9,24 @@
 
 namespace penstock {
 
-// Shown beside a span's name: {"rows", 512}. Without `what` there is none.
+// A number that is shown beside a span's name: {"rows", 512}. If `what` is null, there is none.
 struct SpanNumber {
   const char* what = nullptr;
   uint64_t value = 0;
 };
 
-// Thread-safe. It must outlive who it is given to; where they are given none, nothing is traced.
+// Receives spans. It must outlive every object that it is given to. If an object is given none, it
+// traces nothing. Thread-safe.
 class SpanSink {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Whether spans are wanted now; one load.
+  // Whether spans are wanted at the moment. Costs one load.
   virtual bool active() const = 0;
-  // What the calling thread is called from now on: "loader". Empty: nothing.
+  // Names the calling thread from here on, for example "loader". "" removes the name.
   virtual void NameThread(std::string name) = 0;
-  // What the calling thread did. Spans of a thread may nest, and must not overlap otherwise.
-  // `name` and number.what are constants.
+  // Reports what the calling thread did. Spans of a thread may nest, but must not overlap
+  // otherwise. `name` and `number.what` must be constants, because only the pointers are kept.
   virtual void AddSpan(const char* name, SpanNumber number, Clock::time_point begin,
                        Clock::time_point end) = 0;
 
@@ -33,8 +34,8 @@ class SpanSink {
   ~SpanSink() = default;
 };
 
-// What the calling thread is called until its destruction: another thread may get its id then.
-// `spans` may be null.
+// Names the calling thread until this object is destroyed. The destructor removes the name, because
+// another thread may get the same id later. `spans` may be null.
 class ThreadNameScope {
  public:
   ThreadNameScope(SpanSink* spans, std::string name) : spans_(spans) {
@@ -50,8 +51,8 @@ class ThreadNameScope {
   SpanSink* const spans_;
 };
 
-// What the calling thread does from its construction to its destruction, if spans are wanted when
-// it begins. `spans` may be null.
+// Reports a span from construction to destruction, if spans are wanted at construction. `spans` may
+// be null.
 class SpanScope {
  public:
   SpanScope(SpanSink* spans, const char* name, SpanNumber number = {})

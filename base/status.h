@@ -1,4 +1,4 @@
-// Small companions of absl::Status that the packaged Abseil lacks.
+// Additions to absl::Status that the packaged Abseil lacks.
 #ifndef PENSTOCK_BASE_STATUS_H_
 #define PENSTOCK_BASE_STATUS_H_
 
@@ -8,12 +8,11 @@
 
 namespace penstock {
 
-// `status` with "context: " before its message; OK stays OK. Payloads are kept.
+// Puts "context: " before the message of `status`. OK stays OK. Payloads are kept.
 absl::Status Annotate(const absl::Status& status, absl::string_view context);
 
-// The status for a failed system call: its code follows `error_number` (ENOENT is kNotFound,
-// EACCES kPermissionDenied, ENOSPC kResourceExhausted, ...), its message is
-// "context: strerror".
+// The status for a failed system call. The code follows `error_number` (ENOENT is kNotFound, EACCES
+// is kPermissionDenied, ENOSPC is kResourceExhausted, ...). The message is "context: strerror".
 absl::Status ErrnoToStatus(int error_number, absl::string_view context);
 
 }  // namespace penstock

@@ -10,14 +10,14 @@
 namespace penstock {
 namespace {
 
-// Of shorter copies, most are lines that are read before a part of them is written.
+// In shorter copies, most cache lines are overwritten only in part, so they are read in anyway.
 constexpr size_t kMinBytes = 512;
 
 #if defined(__x86_64__)
 
 constexpr size_t kLine = 64;
 
-// Whole lines to an aligned destination.
+// Copies whole cache lines to an aligned destination.
 __attribute__((target("avx512f"))) void CopyLines512(const uint8_t* from, uint8_t* to,
                                                      size_t lines) {
   for (size_t i = 0; i < lines; ++i, from += kLine, to += kLine) {
@@ -36,7 +36,7 @@ __attribute__((target("avx2"))) void CopyLines256(const uint8_t* from, uint8_t* 
 
 using CopyLines = void (*)(const uint8_t*, uint8_t*, size_t);
 
-// Null: memcpy is all there is.
+// Null if only memcpy is available.
 CopyLines ChooseCopyLines() {
   if (__builtin_cpu_supports("avx512f")) return CopyLines512;
   if (__builtin_cpu_supports("avx2")) return CopyLines256;

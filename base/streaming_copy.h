@@ -1,4 +1,4 @@
-// A copy to memory that is read later, if at all, by this processor.
+// Copies to memory that this processor reads only later, if at all.
 #ifndef PENSTOCK_BASE_STREAMING_COPY_H_
 #define PENSTOCK_BASE_STREAMING_COPY_H_
 
@@ -8,13 +8,14 @@
 
 namespace penstock {
 
-// As memcpy, but copies of half a KiB and more go past the caches: a destination larger than these
-// is not read in before it is overwritten, and what others have in the cache stays there.
-// StreamingFence() must follow before another thread is told of them: a fence waits for the write
-// buffers, so short copies share one. REQUIRES: the sizes are equal, the ranges do not overlap.
+// As memcpy, but copies of 512 bytes or more bypass the caches. A destination that is larger than
+// the caches is then not read in before it is overwritten, and the cached data of others stays in
+// place. Call StreamingFence() before you tell another thread about the bytes. One fence serves
+// many short copies, because each fence waits for the write buffers. REQUIRES: the sizes are equal,
+// and the ranges do not overlap.
 void StreamingCopy(std::span<const uint8_t> from, std::span<uint8_t> to);
 
-// What this thread has written past the caches reaches others before what it writes from now on.
+// Orders all earlier StreamingCopy() writes of this thread before its later writes.
 void StreamingFence();
 
 }  // namespace penstock

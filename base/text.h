@@ -1,4 +1,4 @@
-// Numbers as people read them, and strangers' text as people may.
+// Formats numbers for people, and makes untrusted text safe to show.
 #ifndef PENSTOCK_BASE_TEXT_H_
 #define PENSTOCK_BASE_TEXT_H_
 
@@ -19,8 +19,8 @@ inline std::string Grouped(uint64_t count) {
   return digits;
 }
 
-// A number, not negative, with three significant digits and without an exponent: "0.0123", "48.1",
-// "1,190".
+// A number that is not negative, with three significant digits and without an exponent: "0.0123",
+// "48.1", "1,190".
 inline std::string ThreeDigits(double value) {
   if (value >= 999.5) return Grouped(static_cast<uint64_t>(value + 0.5));
   return value < 1e-4 ? "0" : absl::StrFormat("%.3g", value);
@@ -38,8 +38,8 @@ inline std::string ClockText(double seconds) {
   return absl::StrFormat("%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-// `text` with "?" for all that is not printable ASCII: it can neither end a log line nor steer
-// a terminal.
+// `text` with "?" for every byte that is not printable ASCII, so that it can neither end a log line
+// nor control a terminal.
 inline std::string Printable(absl::string_view text) {
   std::string printable(text);
   for (char& c : printable) {

@@ -1,4 +1,4 @@
-// Time limits as people write them.
+// Parses time limits as people write them.
 #ifndef PENSTOCK_BASE_TIMEOUT_H_
 #define PENSTOCK_BASE_TIMEOUT_H_
 
@@ -8,7 +8,8 @@
 
 namespace penstock {
 
-// "500ms", "30s", "1h30m": more than 0. kInvalidArgument otherwise, with an example.
+// Parses "500ms", "30s" or "1h30m". kInvalidArgument: not above 0, or not a duration. The message
+// gives an example.
 absl::StatusOr<absl::Duration> ParseTimeout(absl::string_view text);
 
 }  // namespace penstock

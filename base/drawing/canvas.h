@@ -1,4 +1,4 @@
-// A picture to draw on.
+// A picture to draw on. Coordinates are in pixels from the upper left corner.
 #ifndef PENSTOCK_BASE_DRAWING_CANVAS_H_
 #define PENSTOCK_BASE_DRAWING_CANVAS_H_
 
@@ -18,7 +18,7 @@ struct Color {
   bool operator==(const Color&) const = default;
 };
 
-// `share` of `b` and the rest of `a`. REQUIRES: share is from 0 to 1.
+// Mixes two colours: `share` of `b`, and the rest of `a`. REQUIRES: share is from 0 to 1.
 Color Mix(Color a, Color b, double share);
 
 struct Rect {
@@ -28,7 +28,7 @@ struct Rect {
   int height = 0;
 };
 
-// Whatever lies beyond the edges is not drawn. Not thread-safe.
+// Drawing beyond the edges has no effect. Not thread-safe.
 class Canvas {
  public:
   // REQUIRES: width and height are above 0.
@@ -40,18 +40,19 @@ class Canvas {
   Picture Take() && { return std::move(picture_); }
 
   void Fill(const Rect& rect, Color color);
-  // The outermost pixels of the rectangle.
+  // Draws the outermost pixels of the rectangle.
   void Frame(const Rect& rect, Color color);
-  // Each pixel becomes `zoom` x `zoom` pixels. REQUIRES: zoom is above 0.
+  // Draws each pixel of `picture` as `zoom` x `zoom` pixels. REQUIRES: zoom is above 0.
   void Draw(const Picture& picture, int left, int top, int zoom = 1);
-  // One line; `top` is that of its capitals.
+  // Draws one line of UTF-8 text. `top` is the top of its capital letters; `scale` is the size of a
+  // pixel of the font.
   void Text(absl::string_view text, int left, int top, int scale, Color color);
-  // The same, read from bottom to top: `left` is the top of its capitals.
+  // The same, read from bottom to top. `left` is where the tops of the capital letters are.
   void TextUp(absl::string_view text, int left, int bottom, int scale, Color color);
 
  private:
-  // Calls `plot` with each pixel of a line of text, counted from its beginning, and how much of it
-  // is covered.
+  // Calls `plot` with the position of each pixel of a line of text, relative to the start of the
+  // line, and with its coverage from 0 to 255.
   template <typename Plot>
   static void ForEachPixel(absl::string_view text, int scale, const Plot& plot);
   void Blend(int x, int y, Color color, uint8_t cover);

@@ -16,7 +16,7 @@ Color At(const Canvas& canvas, size_t x, size_t y) {
   return {pixel[0], pixel[1], pixel[2]};
 }
 
-// How many pixels differ from white.
+// The number of pixels that are not white.
 int Inked(const Canvas& canvas) {
   int count = 0;
   for (size_t y = 0; y < canvas.picture().height; ++y) {

@@ -25,12 +25,12 @@ constexpr int kGap = 12;
 constexpr int kScale = 2;
 constexpr int kTitleScale = 3;
 constexpr int kMaxNameWidth = 240;
-// Rows or columns whose cells have numbers, and those that have names.
+// The most rows or columns whose cells show counts, and the most that have names.
 constexpr size_t kMaxNumbered = 40;
 constexpr size_t kMaxNamed = 200;
-constexpr int kNumberedCell = 44;  // At least.
-constexpr int kNamedCell = 20;     // Of a line of text.
-// All cells together, where they have neither.
+constexpr int kNumberedCell = 44;  // Smallest side of a cell with a count.
+constexpr int kNamedCell = 20;     // Side of a cell without a count: one line of text.
+// Side of all cells together, if they have neither counts nor names.
 constexpr int kMaxSide = 4000;
 
 size_t SideOf(const CountGrid& grid) {
@@ -118,7 +118,7 @@ class Drawing {
   }
 
   void Cell(const Rect& rect, uint64_t count, double share) {
-    // The root: a few mistakes among many hits stay visible.
+    // The square root keeps a few mistakes among many hits visible.
     const Color color = Mix(kPage, kFull, std::sqrt(share));
     canvas_.Fill(rect, color);
     if (rect.width >= kNamedCell) {
@@ -147,14 +147,14 @@ class Drawing {
     }
   }
 
-  // The top of text in the middle of a cell that begins at `begin`.
+  // The top of text that is centred in a cell that begins at `begin`.
   int TextTop(int begin) const { return begin + (cell_ - kCapitalRows * kScale) / 2; }
 
   const CountGrid& grid_;
   const bool numbered_;
   const int cell_;
-  const bool upright_;  // Names of columns are too wide to lie.
-  const int left_;      // Of the first cell.
+  const bool upright_;  // Column names are wider than a cell, so they are drawn upright.
+  const int left_;      // Left edge of the first cell.
   const int top_;
   Canvas canvas_;
 };

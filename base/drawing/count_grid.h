@@ -1,4 +1,4 @@
-// A table of counts as a picture, such as a confusion matrix.
+// Draws a table of counts, such as a confusion matrix, as a picture.
 #ifndef PENSTOCK_BASE_DRAWING_COUNT_GRID_H_
 #define PENSTOCK_BASE_DRAWING_COUNT_GRID_H_
 
@@ -14,15 +14,16 @@ struct CountGrid {
   std::string title;
   std::string subtitle;
   std::string row_title;     // What the rows are, such as "true class".
-  std::string column_title;  // And the columns, such as "predicted class".
+  std::string column_title;  // What the columns are, such as "predicted class".
   std::vector<std::string> row_names;
   std::vector<std::string> column_names;
   std::vector<uint64_t> counts;  // [row_names.size()][column_names.size()]
 };
 
-// A cell is the darker, the larger its share of its row is. Counts are written into the cells, 0
-// excepted. More than 40 rows or columns have smaller cells without counts, more than 200 no names.
-// REQUIRES: there are rows and columns, and as many counts as cells.
+// The larger a cell's share of its row, the darker the cell. Counts other than 0 are written into
+// the cells. With more than 40 rows or columns, cells are smaller and show no counts; with more
+// than 200, there are no names either.
+// REQUIRES: there is at least one row and one column, and one count for each cell.
 Picture DrawCountGrid(const CountGrid& grid);
 
 }  // namespace penstock

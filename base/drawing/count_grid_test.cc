@@ -14,7 +14,7 @@ CountGrid GridOf(size_t rows, size_t columns) {
   return grid;
 }
 
-// How many pixels are darker than a line of the grid.
+// The number of pixels that are darker than a line of the grid.
 int DarkPixels(const Picture& picture) {
   int dark = 0;
   for (size_t y = 0; y < picture.height; ++y) {

@@ -11,10 +11,10 @@ constexpr char32_t kFirst = ' ';
 constexpr char32_t kLast = '~';
 constexpr size_t kGlyphs = kLast - kFirst + 1;
 constexpr size_t kGlyphsOfStrip = 12;
-constexpr size_t kColumns = 6;  // Of a glyph and the space behind it.
+constexpr size_t kColumns = 6;  // Width of a glyph with the space behind it.
 
-// Strips of 12 glyphs, 9 rows each. Proportional: a glyph is as wide as what is drawn, the space
-// and digits excepted.
+// Strips of 12 glyphs, 9 rows each. The font is proportional: a glyph is as wide as its drawing,
+// except the space and the digits.
 constexpr absl::string_view kStrips[] = {
     //   ! " # $ % & ' ( ) * +
     "      #     # #    # #    #   ##     ##   #       #   #                 ",

@@ -1,5 +1,5 @@
-// The font of labels in pictures. It is ours, typed in font.cc: a machine that serves records often
-// has no font files, and FreeType would be one more library in the static programs.
+// The font for labels in pictures. Its glyphs are typed in font.cc, because a machine that serves
+// records often has no font files, and FreeType would be one more library in the static programs.
 #ifndef PENSTOCK_BASE_DRAWING_FONT_H_
 #define PENSTOCK_BASE_DRAWING_FONT_H_
 
@@ -9,10 +9,10 @@
 
 namespace penstock {
 
-// Capitals and digits fill the first 7 rows, descenders the last 2.
+// Capital letters and digits fill the first 7 rows, descenders the last 2.
 inline constexpr int kCapitalRows = 7;
 inline constexpr int kGlyphRows = 9;
-// Columns between two glyphs.
+// Empty columns between two glyphs.
 inline constexpr int kGlyphGap = 1;
 
 struct Glyph {
@@ -25,7 +25,7 @@ struct Glyph {
   }
 };
 
-// The font has printable ASCII. Each other character is an empty box.
+// The font has the printable ASCII characters. Any other character is drawn as an empty box.
 const Glyph& GlyphOf(char32_t character);
 
 }  // namespace penstock

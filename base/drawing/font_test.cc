@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// Each line of text as it is drawn.
+// The rows of `text` as they are drawn, one string for each.
 std::string Rendered(const std::string& text) {
   Canvas canvas(TextWidth(text, 1), kGlyphRows, {255, 255, 255});
   canvas.Text(text, 0, 0, 1, {});

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// Black and white; white beyond its edges.
+// A black and white image; white beyond its edges.
 struct Bitmap {
   int width;
   int height;
@@ -28,8 +28,8 @@ Bitmap Draw(const Glyph& glyph) {
   return bitmap;
 }
 
-// Scale2x: a pixel becomes four; a quarter takes the colour of the two neighbours at its corner if
-// these agree and the others do not.
+// Scale2x: each pixel becomes four. A quarter takes the colour of the two neighbours at its corner
+// if these two agree and the other two do not.
 Bitmap Doubled(const Bitmap& from) {
   Bitmap to(2 * from.width, 2 * from.height);
   for (int y = 0; y < from.height; ++y) {
@@ -47,7 +47,7 @@ Bitmap Doubled(const Bitmap& from) {
   return to;
 }
 
-// The share of black among `samples` x `samples` evenly spaced points of a pixel of the mask.
+// The share of black among `samples` x `samples` evenly spaced points of one pixel of the mask.
 uint8_t Cover(const Bitmap& bitmap, int x, int y, int scale, int zoom) {
   constexpr int kSamples = 4;
   int black = 0;

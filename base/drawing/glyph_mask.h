@@ -1,4 +1,4 @@
-// Glyphs larger than they were drawn, with smooth edges.
+// Scales glyphs up and smooths their edges.
 #ifndef PENSTOCK_BASE_DRAWING_GLYPH_MASK_H_
 #define PENSTOCK_BASE_DRAWING_GLYPH_MASK_H_
 
@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// How much of each pixel a glyph covers, from 0 to 255.
+// How much of each pixel a glyph covers: 0 is nothing, 255 is all of it.
 struct GlyphMask {
   int width = 0;
   int height = 0;
@@ -19,8 +19,8 @@ struct GlyphMask {
   uint8_t at(int x, int y) const { return cover[static_cast<size_t>(y * width + x)]; }
 };
 
-// A pixel of the glyph becomes `scale` x `scale` pixels. Above 1, its corners are rounded by the
-// rule of Scale2x where strokes turn, and edges are antialiased.
+// Each pixel of the glyph becomes `scale` x `scale` pixels. If `scale` is above 1, corners where
+// strokes turn are rounded by the rule of Scale2x, and edges are antialiased.
 GlyphMask MaskOf(const Glyph& glyph, int scale);
 
 }  // namespace penstock

@@ -14,7 +14,7 @@ absl::StatusOr<std::string> EncodePng(const Picture& picture) {
   image.format = picture.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
   std::string bytes(PNG_IMAGE_PNG_SIZE_MAX(image), '\0');
   png_alloc_size_t size = bytes.size();
-  // 0: 8 bits, and rows without padding.
+  // A stride of 0 means 8 bits a sample and rows without padding.
   if (png_image_write_to_memory(&image, bytes.data(), &size, 0, picture.pixels.data(), 0,
                                 nullptr) == 0) {
     return absl::ResourceExhaustedError(

@@ -1,4 +1,4 @@
-// Pictures as PNG files.
+// Encodes pictures as PNG files.
 #ifndef PENSTOCK_BASE_DRAWING_PNG_H_
 #define PENSTOCK_BASE_DRAWING_PNG_H_
 
@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// The bytes of a PNG file, 8 bits a sample. kResourceExhausted: no memory, or a side too long for
-// libpng. REQUIRES: the picture is not empty and has 1 or 3 channels.
+// Returns the bytes of a PNG file with 8 bits a sample. kResourceExhausted: out of memory, or a
+// side is too long for libpng. REQUIRES: the picture is not empty and has 1 or 3 channels.
 absl::StatusOr<std::string> EncodePng(const Picture& picture);
 
 }  // namespace penstock

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// The picture that another reader makes of the bytes.
+// Decodes the bytes with another reader.
 Picture Decoded(const std::string& bytes, uint32_t channels) {
   png_image image = {};
   image.version = PNG_IMAGE_VERSION;

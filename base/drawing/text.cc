@@ -12,7 +12,7 @@ namespace {
 
 constexpr char32_t kBroken = 0xfffd;
 
-// How many bytes the character has that begins with this one; 0: none begins with it.
+// The number of bytes of the UTF-8 character that begins with this byte; 0 if no character does.
 size_t Utf8Size(uint8_t first) {
   if (first < 0x80) return 1;
   if (first < 0xc2) return 0;
@@ -21,7 +21,8 @@ size_t Utf8Size(uint8_t first) {
   return first < 0xf5 ? 4 : 0;
 }
 
-// Bytes of the first character, at least 1. `character` is it.
+// Returns the number of bytes of the first character, at least 1, and stores the character in
+// `character`.
 size_t ReadCharacter(absl::string_view text, char32_t& character) {
   const auto first = static_cast<uint8_t>(text[0]);
   const size_t size = Utf8Size(first);
@@ -37,7 +38,7 @@ size_t ReadCharacter(absl::string_view text, char32_t& character) {
   return size;
 }
 
-// Bytes of the longest beginning that is at most `width` wide.
+// The number of bytes of the longest prefix that is at most `width` pixels wide.
 size_t FittingBytes(absl::string_view text, int scale, int width) {
   int used = -kGlyphGap * scale;
   size_t at = 0;
@@ -51,7 +52,8 @@ size_t FittingBytes(absl::string_view text, int scale, int width) {
   return at;
 }
 
-// The length of the first line, which ends behind a word, or within one longer than a line.
+// The number of bytes of the first line. A line ends behind a word, or within a word that is longer
+// than a line.
 size_t LineBytes(absl::string_view text, int scale, int width) {
   const size_t fitting = FittingBytes(text, scale, width);
   if (fitting == text.size() || text[fitting] == ' ') return fitting;

@@ -1,4 +1,4 @@
-// Lines of text in pictures: how wide they are, and how they are made to fit.
+// Measures text in pictures and makes it fit.
 #ifndef PENSTOCK_BASE_DRAWING_TEXT_H_
 #define PENSTOCK_BASE_DRAWING_TEXT_H_
 
@@ -11,20 +11,20 @@
 
 namespace penstock {
 
-// Characters of UTF-8. A byte that belongs to none becomes U+FFFD.
+// Decodes UTF-8. A byte that belongs to no character becomes U+FFFD.
 std::u32string ReadUtf8(absl::string_view text);
 
-// Pixels from the first column to the last. `scale` is the size of a pixel of the font.
+// Width in pixels, from the first column to the last. `scale` is the size of a pixel of the font.
 int TextWidth(absl::string_view text, int scale);
 
-// From the top of capitals to the top of the next line's.
+// Distance in pixels from the top of the capital letters of one line to that of the next.
 constexpr int LineHeight(int scale) { return (kGlyphRows + 3) * scale; }
 
-// `text`, or its beginning and "..." if it is wider than `width`.
+// `text` if it is at most `width` pixels wide, else its beginning and "...".
 std::string Shortened(absl::string_view text, int scale, int width);
 
-// `text` in lines of at most `width`, broken at spaces if there are any. What does not fit into
-// `lines` lines is cut, and the last one ends with "...".
+// Breaks `text` into lines of at most `width` pixels, at spaces where there are any. Text that does
+// not fit into `lines` lines is cut, and the last line then ends with "...".
 std::vector<std::string> Wrapped(absl::string_view text, int scale, int width, size_t lines);
 
 }  // namespace penstock

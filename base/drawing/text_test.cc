@@ -12,7 +12,8 @@ using ::testing::IsEmpty;
 TEST(TextTest, ReadsUtf8) {
   EXPECT_EQ(ReadUtf8("aß猫😀"), U"aß猫😀");
   EXPECT_EQ(ReadUtf8(""), U"");
-  // Cut, a continuation alone, an overlong form, and what no character begins with.
+  // A cut character, a lone continuation byte, an overlong form, and a byte that begins no
+  // character.
   EXPECT_EQ(ReadUtf8("a\xc3"), U"a\ufffd");
   EXPECT_EQ(ReadUtf8("\x9f!"), U"\ufffd!");
   EXPECT_EQ(ReadUtf8("\xc0\x80"), U"\ufffd\ufffd");

@@ -24,7 +24,7 @@
 namespace penstock {
 namespace {
 
-// How many letters to insert, remove or replace (Levenshtein).
+// Levenshtein distance: the fewest letters to insert, remove or replace.
 size_t EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -39,7 +39,7 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
   return row.back();
 }
 
-// The command that was given, of the command that was given, ...
+// The innermost subcommand that was given.
 const CLI::App& Deepest(const CLI::App& app) {
   const CLI::App* deepest = &app;
   while (!deepest->get_subcommands().empty()) deepest = deepest->get_subcommands().back();
@@ -60,12 +60,12 @@ std::string Meant(absl::string_view mark, absl::string_view word,
   return nearest.empty() ? "" : absl::StrCat("; did you mean ", mark, nearest, "?");
 }
 
-// "a" of "--a=3".
+// Returns "a" for "--a=3".
 std::string NameOf(absl::string_view option) {
   return std::string(*absl::StrSplit(absl::StripPrefix(option, "--"), '=').begin());
 }
 
-// `line` up to a # that stands in no quotes.
+// `line` up to the first # outside quotes.
 absl::string_view WithoutComment(absl::string_view line) {
   char quote = 0;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -81,12 +81,13 @@ absl::string_view WithoutComment(absl::string_view line) {
 
 constexpr uint64_t kMaxConfigBytes = 1 << 20;
 
-// The file of --config. CLI11 would open it by itself, and wait for ever where it is a pipe that
-// nobody writes; so it is read here, once, and CLI11 is given /dev/null. A # within quotes, which
-// CLI11 takes for the begin of a comment, is not one.
+// Reads the file of --config. CLI11 would open the file itself, and would wait for ever on a pipe
+// that nobody writes. So the file is read here, once, and CLI11 is given /dev/null. A # within
+// quotes does not begin a comment here; CLI11 would take it for one.
 class ConfigFile final : public CLI::ConfigBase {
  public:
-  // A transformation of CLI11: what is wrong with `path`, or nothing, and another path.
+  // A CLI11 transformation: reads the file and replaces `path`. Returns what is wrong with `path`,
+  // or "".
   std::string Read(std::string& path) {
     if (path == kRead) return "";
     if (path != path_) {
@@ -109,9 +110,9 @@ class ConfigFile final : public CLI::ConfigBase {
     return rest.from_config(text);
   }
 
-  // Empty: none was given.
+  // Empty if no file was given.
   const std::string& path() const { return path_; }
-  // The line that sets `name`: "FILE:3"; or the file alone.
+  // Where `name` is set: "FILE:3", or only the file if no line sets it.
   std::string PlaceOf(absl::string_view name) const {
     size_t number = 1;
     for (const absl::string_view line : absl::StrSplit(text_, '\n')) {
@@ -129,7 +130,7 @@ class ConfigFile final : public CLI::ConfigBase {
   std::string text_;
 };
 
-// That of `app`, which reads it with ConfigFile::Read().
+// Returns the ConfigFile of `app`, or installs one that reads the file with ConfigFile::Read().
 std::shared_ptr<ConfigFile> ConfigFileOf(CLI::App& app) {
   auto file = std::dynamic_pointer_cast<ConfigFile>(app.get_config_formatter());
   if (file != nullptr) return file;
@@ -141,7 +142,7 @@ std::shared_ptr<ConfigFile> ConfigFileOf(CLI::App& app) {
   return file;
 }
 
-// One parse that failed.
+// Describes one failed parse.
 class Mistake {
  public:
   Mistake(const CLI::App& app, const ConfigFile& file, const CLI::ParseError& error, int argc,
@@ -163,7 +164,7 @@ class Mistake {
   }
 
  private:
-  // Options are named before values: they may be those of an option that is misspelt.
+  // Options are reported before values: the values may belong to an option that is misspelt.
   std::string DescribeExtras(const std::vector<std::string>& commands) const {
     const CLI::App& command = Deepest(app_);
     std::vector<std::string> extras = command.remaining();
@@ -187,7 +188,7 @@ class Mistake {
                         Meant("", name, LongNames(app_)), " --print-config lists them");
   }
 
-  // Of "--world-size = 99999999999".
+  // `pair` is, for example, "--world-size = 99999999999".
   std::string DescribeValue(absl::string_view pair) const {
     const std::pair<std::string, std::string> sides = absl::StrSplit(pair, " = ");
     const CLI::Option* option = Deepest(app_).get_option_no_throw(sides.first);
@@ -196,7 +197,7 @@ class Mistake {
                         flag ? "neither true nor false" : "no value for it, or too large");
   }
 
-  // Where the option that `message` begins with was not given on the command line.
+  // Adds the line of the file, unless the option at the start of `message` is on the command line.
   std::string InFile(const std::string& message) const {
     const std::string name = NameOf(message.substr(0, message.find_first_of(": ")));
     const bool given =
@@ -213,11 +214,11 @@ class Mistake {
   const std::vector<std::string> arguments_;
 };
 
-// A script adds its option behind those of its user: the last one counts.
+// The last one counts, because a script appends its options to those of its user.
 void LetTheLastOneCount(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_multi_option_policy() != CLI::MultiOptionPolicy::Throw) continue;
-    if (option->get_items_expected_max() > 1) continue;  // It takes several values.
+    if (option->get_items_expected_max() > 1) continue;  // Takes several values.
     option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
   for (CLI::App* command : app.get_subcommands({})) LetTheLastOneCount(*command);

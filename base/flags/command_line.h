@@ -1,4 +1,4 @@
-// What every program does with its command line: one way to say what is wrong with it.
+// How every program parses its command line and reports mistakes in it.
 #ifndef PENSTOCK_BASE_FLAGS_COMMAND_LINE_H_
 #define PENSTOCK_BASE_FLAGS_COMMAND_LINE_H_
 
@@ -12,10 +12,10 @@
 
 namespace penstock {
 
-// Wrong options and values.
+// Exit code for wrong options and values.
 inline constexpr int kUsageExitCode = 2;
 
-// The one of `names` that was meant by `word`; empty: none is much like it.
+// The name that `word` most likely misspells; empty if no name is similar.
 std::string Nearest(absl::string_view word, const std::vector<std::string>& names);
 
 // The command line with `help COMMAND...` as `COMMAND... --help`. `argv` must outlive the result.

@@ -27,7 +27,7 @@ class CommandLineTest : public ::testing::Test {
     app_.set_config("--config", "", "File of options");
   }
 
-  // What stderr gets of a command line that is wrong.
+  // What a wrong command line prints on stderr.
   template <typename... Args>
   std::string Told(Args... args) {
     const char* argv[] = {"tool", args...};

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// A user who forgets the file behind --json names a dataset there, which must not be replaced.
+// A user who forgets the file after --json names a dataset there. It must not be replaced.
 absl::Status CheckReplaceable(const std::string& file) {
   std::ifstream there(file);
   char first = 0;

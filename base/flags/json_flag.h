@@ -1,4 +1,4 @@
-// --json FILE: a program's result for other programs.
+// --json FILE: writes a program's result for other programs.
 #ifndef PENSTOCK_BASE_FLAGS_JSON_FLAG_H_
 #define PENSTOCK_BASE_FLAGS_JSON_FLAG_H_
 
@@ -10,14 +10,15 @@
 
 namespace penstock {
 
-// The FILE that is standard output. The JSON then stands there in place of the text for people.
+// The FILE that stands for standard output. The JSON then replaces the text for people.
 inline constexpr absl::string_view kStandardOutput = "-";
 
-// Adds --json FILE. `what` says what is written, as in "A summary".
+// Adds --json FILE, stored in `file`, which must outlive `app`. `what` names the content in the
+// help text, for example "A summary".
 CLI::Option* AddJsonFlag(CLI::App& app, std::string& file, const std::string& what);
 
-// Writes `json` and a line feed to `file`, whole or not at all; an empty name: nowhere.
-// kAlreadyExists: the file is there and holds something else than JSON.
+// Writes `json` and a line feed to `file`, completely or not at all. An empty `file` writes
+// nothing. kAlreadyExists: the file exists and holds something other than JSON.
 absl::Status WriteJson(const std::string& file, absl::string_view json);
 
 }  // namespace penstock

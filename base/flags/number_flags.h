@@ -1,5 +1,6 @@
-// Checks of options that are numbers. CLI11's own take -1 for 2^64 - 1, what is too large for the
-// largest, NaN for a number of any range, and name a range without an end by its 300 digits.
+// Checks for options that are numbers. CLI11's own checks accept -1 as 2^64 - 1, replace a number
+// that is too large by the largest one, accept NaN for any range, and print the limit of a range
+// without an end with its 300 digits.
 #ifndef PENSTOCK_BASE_FLAGS_NUMBER_FLAGS_H_
 #define PENSTOCK_BASE_FLAGS_NUMBER_FLAGS_H_
 
@@ -10,13 +11,14 @@
 
 namespace penstock {
 
-// The help shows a range that has an end: "UINT:0..1024".
+// Numbers from `least` to `most`. The help shows a range that has an end: "UINT:0..1024".
 CLI::Validator WholeNumber(uint64_t least = 0, uint64_t most = UINT64_MAX);
 CLI::Validator Number(double least, double most = DBL_MAX);
+// Any finite number above 0.
 CLI::Validator PositiveNumber();
 
-// Options of `app` and its subcommands that take a number and have no check of their own take it
-// from 0 on.
+// Options of `app` and its subcommands that take a number and have no check of their own accept
+// numbers from 0 on.
 void CheckNumbers(CLI::App& app);
 
 }  // namespace penstock

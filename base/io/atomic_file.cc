@@ -17,7 +17,7 @@ namespace {
 
 constexpr absl::string_view kTemporary = ".tmp-";
 
-// "" for a name without a slash, else with the slash.
+// The folder with its final slash; "" if `path` has no slash.
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
 std::string TemporaryName(const std::string& path) {
@@ -27,7 +27,7 @@ std::string TemporaryName(const std::string& path) {
                       counter.fetch_add(1));
 }
 
-// rename() would put a file in the place of /dev/null, or of the link /dev/stdout.
+// rename() would replace /dev/null, or the link /dev/stdout, by a file.
 absl::Status CheckReplaceable(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return absl::OkStatus();
@@ -48,7 +48,7 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& path) {
     std::string temporary = TemporaryName(path);
     UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (fd.valid()) return AtomicFile(std::move(fd), path, std::move(temporary));
-    // A killed process with our number left it behind.
+    // A killed process with the same process id left the file behind.
     if (errno != EEXIST) return ErrnoToStatus(errno, path);
   }
 }
@@ -80,7 +80,7 @@ absl::Status AtomicFile::Write(std::span<const uint8_t> data) {
 
 absl::Status AtomicFile::Close() {
   if (::fsync(fd_.get()) != 0) return ErrnoToStatus(errno, absl::StrCat(path_, ": flush"));
-  // close() is where network file systems report a full disk.
+  // Network file systems report a full disk in close().
   if (::close(fd_.Release()) != 0) return ErrnoToStatus(errno, absl::StrCat(path_, ": close"));
   return absl::OkStatus();
 }
@@ -109,7 +109,7 @@ absl::Status SyncFolderOf(const std::string& path) {
   std::string folder = FolderOf(path);
   if (folder.empty()) folder = ".";
   UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // EINVAL: a file system that cannot flush folders.
+  // EINVAL: the file system cannot flush folders.
   if (!fd.valid() || (::fsync(fd.get()) != 0 && errno != EINVAL)) {
     return ErrnoToStatus(errno, absl::StrCat(folder, ": flush"));
   }

@@ -1,4 +1,4 @@
-// A file that appears whole or not at all.
+// A file that appears complete or not at all.
 #ifndef PENSTOCK_BASE_IO_ATOMIC_FILE_H_
 #define PENSTOCK_BASE_IO_ATOMIC_FILE_H_
 
@@ -12,25 +12,27 @@
 
 namespace penstock {
 
-// Written under a hidden name in the same folder (".NAME.tmp-PID-N") and renamed by Commit(); what
-// stood under the final name stays whole until then. The destructor removes what was not
-// committed. A killed process leaves the hidden file behind; nothing reads it.
+// The file is written under a hidden name in the same folder (".NAME.tmp-PID-N"), and Commit()
+// renames it. Until then, an existing file of the final name stays intact. The destructor removes a
+// file that was not committed. A killed process leaves the hidden file behind; nothing reads it.
 // Not thread-safe.
 class AtomicFile {
  public:
-  // kInvalidArgument: `path` is a folder, a device or a pipe.
+  // kInvalidArgument: `path` is a folder, a device or a pipe. Other errors follow errno
+  // (ErrnoToStatus()).
   static absl::StatusOr<AtomicFile> Create(const std::string& path);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&& other) noexcept;
   ~AtomicFile() { Discard(); }
 
-  // Appends. kResourceExhausted: the disk is full.
+  // Appends `data`. kResourceExhausted: the disk is full.
   absl::Status Write(std::span<const uint8_t> data);
-  // Flushes to the disk, renames, flushes the folder. Once.
+  // Flushes the file to the disk, renames it, and flushes the folder. Call it at most once.
   absl::Status Commit();
-  // Removes the file; nothing may follow.
+  // Removes the unfinished file. No other call may follow.
   void Discard();
 
+  // The final name.
   const std::string& path() const { return path_; }
 
  private:
@@ -41,17 +43,17 @@ class AtomicFile {
 
   UniqueFd fd_;
   std::string path_;
-  std::string temporary_;  // Empty once committed or discarded.
+  std::string temporary_;  // Empty after Commit() or Discard().
 };
 
-// The final name of a file that a killed process was writing, by the hidden one's name without its
-// folder; empty: it is none.
+// Given the name, without its folder, of a hidden file that a killed process left behind, returns
+// the final name. Empty: `hidden` is not such a file.
 std::string UnfinishedFileName(absl::string_view hidden);
 
-// Flushes the folder that `path` lies in: its names are then on the disk.
+// Flushes the folder of `path`, so that names created, renamed or removed in it are on the disk.
 absl::Status SyncFolderOf(const std::string& path);
 
-// AtomicFile in one call.
+// Creates, writes and commits an AtomicFile.
 absl::Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> data);
 
 }  // namespace penstock

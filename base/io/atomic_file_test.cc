@@ -40,7 +40,7 @@ TEST(AtomicFileTest, DestructionLeavesTheOldFileWhole) {
 TEST(AtomicFileTest, AFailedWriteLeavesTheOldFileWhole) {
   TempFolder folder;
   folder.Write("out", "old");
-  // Stands for a full disk: write() fails beyond the limit.
+  // Simulates a full disk: write() fails beyond the limit.
   rlimit before;
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, SIG_IGN);

@@ -15,18 +15,18 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
-  // For error messages; lives as long as the source.
+  // For error messages. The view is valid as long as the source.
   virtual absl::string_view name() const = 0;
-  // When it was opened.
+  // Size in bytes when the source was opened.
   virtual uint64_t size() const = 0;
 
-  // Fills all of `out` with the bytes from `offset` on.
-  // kFailedPrecondition: the source ends before that, so it was cut or replaced.
-  // kUnavailable: the read failed; it may succeed when tried again.
+  // Fills all of `out` with the bytes that begin at `offset`.
+  // kFailedPrecondition: the source ends before that, so it was truncated or replaced.
+  // kUnavailable: the read failed; a retry may succeed.
   virtual absl::Status ReadAt(uint64_t offset, std::span<uint8_t> out) const = 0;
 };
 
-// What ReadAt() of a source of `actual_size` bytes answers to a range that it does not have.
+// The error of ReadAt() if a source of `actual_size` bytes does not have the requested range.
 absl::Status ShortReadError(absl::string_view name, uint64_t offset, uint64_t size,
                             uint64_t actual_size);
 

@@ -1,4 +1,4 @@
-// Bytes that are read from their beginning to their end.
+// Bytes that are read once, from beginning to end.
 #ifndef PENSTOCK_BASE_IO_BYTE_STREAM_H_
 #define PENSTOCK_BASE_IO_BYTE_STREAM_H_
 
@@ -16,14 +16,15 @@ class ByteStream {
  public:
   virtual ~ByteStream() = default;
 
-  // Fills the front of `out`; returns how many bytes. 0: the end, if `out` is not empty.
+  // Fills the front of `out` and returns the number of bytes read. If `out` is not empty, 0 means
+  // the end of the stream.
   virtual absl::StatusOr<size_t> Read(std::span<uint8_t> out) = 0;
 };
 
-// A range of a source. Reads ahead nothing.
+// Streams a range of a source. Does not read ahead.
 class SourceStream : public ByteStream {
  public:
-  // `source` must outlive the stream. REQUIRES: the source has [begin, end).
+  // `source` must outlive the stream. REQUIRES: the source contains [begin, end).
   SourceStream(const ByteSource& source, uint64_t begin, uint64_t end)
       : source_(source), at_(begin), end_(end) {}
   explicit SourceStream(const ByteSource& source) : SourceStream(source, 0, source.size()) {}

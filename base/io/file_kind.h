@@ -1,4 +1,4 @@
-// What a path leads to where it is no regular file.
+// Says what a path leads to if it is not a regular file.
 #ifndef PENSTOCK_BASE_IO_FILE_KIND_H_
 #define PENSTOCK_BASE_IO_FILE_KIND_H_
 
@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// "a folder", "a pipe", "a socket", "a device".
+// "a regular file", "a folder", "a pipe", "a socket" or "a device".
 inline absl::string_view FileKind(mode_t mode) {
   if (S_ISREG(mode)) return "a regular file";
   if (S_ISDIR(mode)) return "a folder";

@@ -12,10 +12,10 @@
 namespace penstock {
 
 absl::StatusOr<std::unique_ptr<FileSource>> FileSource::Open(const std::string& path) {
-  // O_NONBLOCK: opening a pipe without a writer would wait for ever; files ignore it.
+  // O_NONBLOCK: without it, opening a pipe that has no writer would wait for ever. Files ignore it.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat info;
-  // open() says "No such device or address" of a socket.
+  // open() reports "No such device or address" for a socket.
   if (!fd.valid() && errno == ENXIO && ::stat(path.c_str(), &info) == 0) {
     return NotRegularError(path, info.st_mode);
   }

@@ -11,27 +11,27 @@
 
 namespace penstock {
 
-// Tells a file from a changed one of the same name.
+// Distinguishes a file from a changed file of the same name.
 struct FileIdentity {
   uint64_t size = 0;
-  int64_t modified_ns = 0;  // Since 1970.
+  int64_t modified_ns = 0;  // Nanoseconds since 1970.
 
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
-// Reads with pread and never maps: a file that is cut while it is read gives an error, where a
-// mapping would end the process. Thread-safe.
+// Reads with pread and never maps the file: if the file is truncated while it is read, a read gives
+// an error, whereas a mapping would end the process. Thread-safe.
 class FileSource : public ByteSource {
  public:
-  // Regular files only, links followed. kNotFound, kPermissionDenied; kInvalidArgument: a folder,
-  // pipe or device.
+  // Opens a regular file; links are followed. kNotFound, kPermissionDenied. kInvalidArgument:
+  // `path` is a folder, pipe, socket or device.
   static absl::StatusOr<std::unique_ptr<FileSource>> Open(const std::string& path);
-  // Takes over an open descriptor; the same checks.
+  // Takes ownership of an open descriptor, with the same checks. `name` is for error messages.
   static absl::StatusOr<std::unique_ptr<FileSource>> FromDescriptor(UniqueFd fd, std::string name);
 
   absl::string_view name() const override { return name_; }
   uint64_t size() const override { return identity_.size; }
-  // When it was opened.
+  // Size and modification time when the file was opened.
   const FileIdentity& identity() const { return identity_; }
 
   absl::Status ReadAt(uint64_t offset, std::span<uint8_t> out) const override;

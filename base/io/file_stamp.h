@@ -1,4 +1,4 @@
-// Whether a file is the one that was read before.
+// Detects whether a file is still the one that was read before.
 #ifndef PENSTOCK_BASE_IO_FILE_STAMP_H_
 #define PENSTOCK_BASE_IO_FILE_STAMP_H_
 
@@ -9,8 +9,9 @@
 
 namespace penstock {
 
-// Equal stamps of a path: nothing was written to it, and no other file was put in its place. Take
-// it before the file is read, and keep it once that could be done: a failed read is tried again.
+// If two stamps of a path are equal, nothing was written to the file and no other file replaced it.
+// Take the stamp before you read the file, and keep it only if the read succeeds, so that a failed
+// read is repeated.
 struct FileStamp {
   uint64_t device = 0, inode = 0;
   int64_t size = -1, modified_ns = 0, changed_ns = 0;
@@ -19,7 +20,7 @@ struct FileStamp {
     return {info.st_dev, info.st_ino, info.st_size, Nanoseconds(info.st_mtim),
             Nanoseconds(info.st_ctim)};
   }
-  // That of no file where there is none at `path`.
+  // The default stamp, which matches no file, if there is no file at `path`.
   static FileStamp At(const std::string& path) {
     struct stat info;
     return stat(path.c_str(), &info) == 0 ? Of(info) : FileStamp();

@@ -13,7 +13,7 @@ namespace penstock {
 namespace {
 
 constexpr size_t kInputBytes = size_t{256} << 10;
-constexpr int kRawWindowBits = -15;  // zlib: negative asks for no wrapper.
+constexpr int kRawWindowBits = -15;  // A negative number tells zlib that there is no wrapper.
 
 }  // namespace
 

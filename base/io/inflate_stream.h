@@ -1,4 +1,4 @@
-// Streams that other streams are read through.
+// Streams that transform or check another stream.
 #ifndef PENSTOCK_BASE_IO_INFLATE_STREAM_H_
 #define PENSTOCK_BASE_IO_INFLATE_STREAM_H_
 
@@ -12,10 +12,11 @@
 
 namespace penstock {
 
-// Decompresses deflate without a wrapper (RFC 1951). kDataLoss: damaged or cut. Not thread-safe.
+// Decompresses raw deflate data (RFC 1951). kDataLoss: the data is damaged or truncated. Not
+// thread-safe.
 class InflateStream : public ByteStream {
  public:
-  // `name`: for messages.
+  // `name` is for error messages.
   InflateStream(std::unique_ptr<ByteStream> packed, std::string name);
   ~InflateStream() override;
 
@@ -33,8 +34,9 @@ class InflateStream : public ByteStream {
   bool ended_ = false;
 };
 
-// Checks number and CRC-32 of the bytes of another stream: kDataLoss at the end, or as soon as
-// there are too many. Not thread-safe.
+// Checks the number of bytes and the CRC-32 of another stream. kDataLoss: there are too many bytes,
+// which is reported at once, or too few bytes or another CRC, which is reported at the end. Not
+// thread-safe.
 class VerifiedStream : public ByteStream {
  public:
   VerifiedStream(std::unique_ptr<ByteStream> bytes, uint64_t size, uint32_t crc, std::string name)

@@ -21,7 +21,7 @@ bool IsDevNull(const struct stat& info) {
   return S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
 }
 
-// open() of a socket says "No such device or address".
+// open() reports "No such device or address" for a socket.
 absl::Status InputOpenError(int error_number, const std::string& path) {
   struct stat info {};
   if (error_number == ENXIO && stat(path.c_str(), &info) == 0) {
@@ -30,8 +30,8 @@ absl::Status InputOpenError(int error_number, const std::string& path) {
   return ErrnoToStatus(error_number, path);
 }
 
-// Until a program has the pipe open to write, or wrote something into it. poll() is silent about a
-// writer that has written nothing, and about one that ended before the pipe was opened here.
+// Waits until a program has opened the pipe for writing, or has written to it. poll() reports
+// neither a writer that has written nothing, nor one that ended before the pipe was opened here.
 absl::Status AwaitWriter(InputFile& input, const std::string& path, absl::Duration patience,
                          absl::Status (*interrupted)()) {
   const absl::Time deadline = absl::Now() + patience;
@@ -57,7 +57,7 @@ absl::Status AwaitWriter(InputFile& input, const std::string& path, absl::Durati
 
 absl::StatusOr<InputFile> OpenInput(const std::string& path, absl::Duration patience,
                                     absl::Status (*interrupted)()) {
-  // O_NONBLOCK: open() would wait for a writer for ever.
+  // O_NONBLOCK: without it, open() would wait for a writer for ever.
   InputFile input{UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)), ""};
   if (!input.fd.valid()) return InputOpenError(errno, path);
   struct stat info {};

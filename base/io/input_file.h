@@ -1,4 +1,4 @@
-// What a user names to be read once, from its begin to its end.
+// A file or pipe that a user names and that is read once, from beginning to end.
 #ifndef PENSTOCK_BASE_IO_INPUT_FILE_H_
 #define PENSTOCK_BASE_IO_INPUT_FILE_H_
 
@@ -12,25 +12,27 @@
 
 namespace penstock {
 
-// How long a pipe may have no writer.
+// How long a pipe may be without a writer.
 inline constexpr absl::Duration kWriterPatience = absl::Seconds(10);
 
 struct InputFile {
   UniqueFd fd;
-  std::string first;  // What was read already; at most a byte.
+  std::string first;  // Bytes that were read while opening; at most one.
 };
 
-// Opens a regular file, a pipe or /dev/null; links are followed, as /dev/stdin and the /dev/fd/63
-// of a shell's `<(command)`. Reads of the descriptor wait. A named pipe may have no writer yet:
-// it is waited for, at most for `patience`; a writer may then take as long as it likes.
-// kNotFound, kPermissionDenied; kInvalidArgument: a folder, a socket or another device;
-// kDeadlineExceeded: no program opened the pipe to write. An error of `interrupted`, which may be
-// null, ends the wait.
+// Opens a regular file, a pipe or /dev/null for blocking reads. Links are followed, such as
+// /dev/stdin and the /dev/fd/63 of a shell's `<(command)`. If a named pipe has no writer yet, waits
+// for one for up to `patience`; the writer may then take as long as it likes. `interrupted` may be
+// null; if it returns an error, the wait ends with that error.
+// kNotFound, kPermissionDenied.
+// kInvalidArgument: a folder, a socket or another device.
+// kDeadlineExceeded: no program opened the pipe for writing.
 absl::StatusOr<InputFile> OpenInput(const std::string& path,
                                     absl::Duration patience = kWriterPatience,
                                     absl::Status (*interrupted)() = nullptr);
 
-// All that such a file holds. kResourceExhausted too: it is more than `max_bytes`.
+// Reads all of such a file. Errors as OpenInput(). kResourceExhausted: it has more than `max_bytes`
+// bytes.
 absl::StatusOr<std::string> ReadInput(const std::string& path, uint64_t max_bytes,
                                       absl::Duration patience = kWriterPatience);
 

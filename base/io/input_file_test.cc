@@ -35,7 +35,7 @@ class InputFileTest : public testing::Test {
   TempFolder folder_;
 };
 
-// A pipe that was opened already, as that of `<(command)`.
+// A pipe that is already open, as for `<(command)`.
 struct OpenPipe {
   OpenPipe() {
     int fds[2];
@@ -91,7 +91,7 @@ TEST_F(InputFileTest, AWriterMayComeLater) {
 
 TEST_F(InputFileTest, AWriterMayTakeLongerThanItIsAwaited) {
   OpenPipe pipe;
-  // It is there, and has not written yet.
+  // The writer is there, and has not written yet.
   ASSERT_OK_AND_ASSIGN(const InputFile input, OpenInput(pipe.path(), kShort));
   Write(pipe.write, "te");
   std::jthread writer([&] {

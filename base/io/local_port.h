@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// REQUIRES: an IPv4 or IPv6 socket that is bound.
+// Returns the port in host byte order. REQUIRES: `socket` is a bound IPv4 or IPv6 socket.
 inline uint16_t LocalPort(int socket) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;

@@ -1,4 +1,4 @@
-// Which hosts are this machine, whoever resolves them.
+// Tells which host names always mean this machine, whoever resolves them.
 #ifndef PENSTOCK_BASE_IO_LOOPBACK_H_
 #define PENSTOCK_BASE_IO_LOOPBACK_H_
 
@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-// "localhost", "::1" or an address of 127.0.0.0/8 in four numbers. A name such as 127.example.com
-// is anybody's.
+// True for "localhost", "::1" and the addresses of 127.0.0.0/8 written as four numbers. A name such
+// as 127.example.com may belong to anybody.
 inline bool IsLoopbackHost(absl::string_view host) {
   in_addr address{};
   if (inet_pton(AF_INET, std::string(host).c_str(), &address) == 1) {

@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// open() says "No such device or address" of both.
+// open() reports "No such device or address" for a socket and for a pipe that no program reads.
 absl::Status OutputOpenError(int error_number, const std::string& path) {
   struct stat info {};
   if (error_number != ENXIO || stat(path.c_str(), &info) != 0) {
@@ -28,7 +28,7 @@ absl::Status OutputOpenError(int error_number, const std::string& path) {
 
 absl::StatusOr<std::unique_ptr<std::FILE, CloseFile>> OpenOutput(const std::string& path,
                                                                  bool append) {
-  // O_NONBLOCK: a pipe that nobody reads is an error, and not waited for.
+  // O_NONBLOCK: a pipe that no program reads is an error; without it, open() would wait.
   const int how =
       O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (append ? O_APPEND : O_TRUNC);
   UniqueFd fd(open(path.c_str(), how, 0666));

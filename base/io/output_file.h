@@ -1,4 +1,4 @@
-// What a user names to be written from its begin on, while a program runs.
+// A file that a user names and that a program writes from the beginning while it runs.
 #ifndef PENSTOCK_BASE_IO_OUTPUT_FILE_H_
 #define PENSTOCK_BASE_IO_OUTPUT_FILE_H_
 
@@ -14,8 +14,8 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-// Makes or opens the file and empties it, unless it is to `append`. It may be a pipe or a device.
-// An error names the path; kFailedPrecondition: a pipe that no program reads.
+// Creates or opens the file. If `append` is false, also empties it. The file may be a pipe or a
+// device. An error names the path. kFailedPrecondition: no program reads the pipe.
 absl::StatusOr<std::unique_ptr<std::FILE, CloseFile>> OpenOutput(const std::string& path,
                                                                  bool append);
 

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Room for two, since the kernel aligns: a second one is seen, and closed.
+// The kernel aligns this room, so two descriptors fit. A second one is then seen and closed.
 constexpr size_t kRoom = CMSG_SPACE(sizeof(int));
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Bytes of a socket, and the descriptor that came with them.
+// Receives bytes from a socket, and a descriptor that came with them.
 #ifndef PENSTOCK_BASE_IO_RECEIVE_DESCRIPTOR_H_
 #define PENSTOCK_BASE_IO_RECEIVE_DESCRIPTOR_H_
 
@@ -10,9 +10,9 @@
 
 namespace penstock {
 
-// recvmsg() of a unix socket, with MSG_CMSG_CLOEXEC beside `flags`: returns what that returns, and
-// sets errno as it does. If exactly one descriptor came with the bytes, it is `descriptor` now;
-// else `descriptor` stays, and several that came are closed.
+// Calls recvmsg() on a unix socket, with `flags` and MSG_CMSG_CLOEXEC. Returns what recvmsg()
+// returns, and sets errno as it does. If exactly one descriptor came with the bytes, it replaces
+// `descriptor`. Otherwise `descriptor` is unchanged, and if several came, all of them are closed.
 ssize_t ReceiveWithDescriptor(int socket, std::span<char> bytes, int flags, UniqueFd& descriptor);
 
 }  // namespace penstock

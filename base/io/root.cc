@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-// O_NONBLOCK: opening a pipe without a writer would wait for ever; files ignore it.
+// O_NONBLOCK: without it, opening a pipe that has no writer would wait for ever. Files ignore it.
 constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 absl::Status CheckPath(absl::string_view path) {
@@ -39,7 +39,7 @@ int OpenBeneath(int root, const std::string& path) {
   open_how how{};
   how.flags = kOpenFlags;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  // EAGAIN: a rename elsewhere raced with the look-up.
+  // EAGAIN: the look-up raced with a rename elsewhere.
   for (int attempt = 0;; ++attempt) {
     int fd = static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof(how)));
     if (fd >= 0 || errno != EAGAIN || attempt == 16) return fd;
@@ -54,7 +54,7 @@ int OpenPartByPart(int root, const std::string& path) {
     UniqueFd next(::openat(from, parts[i].c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!next.valid()) {
       struct stat info;
-      // For a link the kernel says ENOTDIR: O_DIRECTORY is checked first.
+      // The kernel reports ENOTDIR for a link too, because it checks O_DIRECTORY first.
       bool link = ::fstatat(from, parts[i].c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
                   S_ISLNK(info.st_mode);
       errno = link ? ELOOP : errno;
@@ -82,7 +82,7 @@ absl::StatusOr<Root> Root::Open(const std::string& folder) {
     return absl::InvalidArgumentError(absl::StrCat(folder, ": is not a folder"));
   }
   struct stat info;
-  // O_PATH asks nothing of the folder itself; to look something up in it, "." too, takes the right.
+  // O_PATH needs no permission for the folder itself; looking something up in it, even ".", does.
   if (!fd.valid() || ::fstatat(fd.get(), ".", &info, 0) != 0) return ErrnoToStatus(errno, folder);
   return Root(std::move(fd), folder);
 }
@@ -94,7 +94,7 @@ absl::StatusOr<std::unique_ptr<FileSource>> Root::OpenFile(absl::string_view pat
   bool walk = !use_openat2_;
   if (!walk) {
     fd = OpenBeneath(fd_.get(), name);
-    // EPERM: old container runtimes answer it for system calls that they do not know.
+    // EPERM: old container runtimes return it for system calls that they do not know.
     walk = fd < 0 && (errno == ENOSYS || errno == EPERM);
   }
   if (walk) fd = OpenPartByPart(fd_.get(), name);

@@ -12,23 +12,24 @@
 
 namespace penstock {
 
-// Opens files beneath one folder, whoever chose their names. The kernel resolves the path
-// (openat2, RESOLVE_BENEATH), so a link swapped in meanwhile cannot lead out either. Where openat2
-// is missing or filtered, the path is walked part by part and links are refused altogether.
+// Opens files beneath one folder, even if their names come from somebody who is not trusted. The
+// kernel resolves the path (openat2, RESOLVE_BENEATH), so a link that is swapped in meanwhile
+// cannot lead out either. If openat2 is missing or filtered, the path is walked component by
+// component, and links are refused altogether.
 // Thread-safe.
 class Root {
  public:
   // kNotFound, kPermissionDenied; kInvalidArgument: `folder` is not a folder.
   static absl::StatusOr<Root> Open(const std::string& folder);
 
-  // A regular file at `path`, relative to the root.
-  // kPermissionDenied: `path` is absolute, has a "..", or a link leads out of the root.
-  // kInvalidArgument: empty, has a NUL, or is no regular file.
+  // Opens a regular file at `path`, relative to the root.
+  // kPermissionDenied: `path` is absolute or has a "..", or a link leads out of the root.
+  // kInvalidArgument: `path` is empty, has a NUL, or is no regular file.
   absl::StatusOr<std::unique_ptr<FileSource>> OpenFile(absl::string_view path) const;
 
   const std::string& folder() const { return folder_; }
 
-  // Walks the path part by part even where openat2 works. For tests.
+  // Walks the path component by component even if openat2 works.
   void DisableOpenat2ForTesting() { use_openat2_ = false; }
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The parameter: whether openat2 is used.
+// The parameter says whether openat2 is used.
 class RootTest : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {

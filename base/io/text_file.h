@@ -1,4 +1,4 @@
-// Small files that are read as a whole.
+// Reads small files as a whole.
 #ifndef PENSTOCK_BASE_IO_TEXT_FILE_H_
 #define PENSTOCK_BASE_IO_TEXT_FILE_H_
 
@@ -10,7 +10,8 @@
 
 namespace penstock {
 
-// Errors as FileSource::Open(). kInvalidArgument too: "PATH: N bytes; LIMIT MAX_BYTES".
+// Errors as FileSource::Open(). Also kInvalidArgument for a file of more than `max_bytes` bytes:
+// "PATH: N bytes; LIMIT MAX_BYTES".
 absl::StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t max_bytes,
                                          absl::string_view limit = "at most");
 

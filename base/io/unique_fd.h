@@ -1,4 +1,4 @@
-// A file descriptor with an owner.
+// A file descriptor with one owner, which closes it.
 #ifndef PENSTOCK_BASE_IO_UNIQUE_FD_H_
 #define PENSTOCK_BASE_IO_UNIQUE_FD_H_
 
@@ -23,12 +23,13 @@ class UniqueFd {
   }
   ~UniqueFd() { Reset(); }
 
+  // The descriptor, or -1.
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
   void Reset() {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));
   }
-  // Gives the descriptor up to the caller, who must close it.
+  // Gives the descriptor to the caller, who must close it.
   int Release() { return std::exchange(fd_, -1); }
 
  private:

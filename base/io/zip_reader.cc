@@ -10,18 +10,20 @@
 namespace penstock {
 namespace {
 
-constexpr uint64_t kEndBytes = 22;  // The record at the end of an archive, without comment.
+constexpr uint64_t kEndBytes = 22;  // The end record of an archive, without its comment.
 constexpr uint64_t kMaxCommentBytes = 65535;
-constexpr uint64_t kLocatorBytes = 20;  // Before that, if there is a zip64 record.
+constexpr uint64_t kLocatorBytes = 20;  // The locator before the end record, if there is a zip64
+                                        // record.
 constexpr uint64_t kEnd64Bytes = 56;
-constexpr uint64_t kEntryBytes = 46;  // Of the directory, without name, extra and comment.
+constexpr uint64_t kEntryBytes = 46;  // An entry of the directory, without name, extra fields and
+                                      // comment.
 constexpr uint64_t kLocalBytes = 30;
 constexpr uint64_t kMaxDirectoryBytes = uint64_t{64} << 20;
 constexpr uint32_t kEndMark = 0x06054b50, kLocatorMark = 0x07064b50, kEnd64Mark = 0x06064b50;
 constexpr uint32_t kEntryMark = 0x02014b50, kLocalMark = 0x04034b50;
 constexpr uint16_t kLargeSizes = 1, kEncrypted = 1, kStored = 0, kDeflated = 8;
 
-// The little-endian number of `size` bytes at `at`.
+// Reads the little-endian number of `size` bytes at offset `at`.
 uint64_t Number(std::span<const uint8_t> bytes, size_t at, size_t size) {
   uint64_t value = 0;
   for (size_t i = size; i > 0; --i) value = value << 8 | bytes[at + i - 1];
@@ -54,7 +56,7 @@ absl::StatusOr<Directory> ReadEnd64(const ByteSource& archive, std::span<const u
   return Directory{Number(end, 32, 8), Number(end, 48, 8), Number(end, 40, 8)};
 }
 
-// The end record is behind all else but a comment.
+// Only a comment may follow the end record.
 absl::StatusOr<Directory> FindDirectory(const ByteSource& archive) {
   const uint64_t size = archive.size();
   const uint64_t tail = std::min(size, kLocatorBytes + kEndBytes + kMaxCommentBytes);
@@ -73,7 +75,7 @@ absl::StatusOr<Directory> FindDirectory(const ByteSource& archive) {
   return Damaged(archive, "has no end record, so it is cut or no zip archive");
 }
 
-// Replaces the numbers that need 64 bits by those of the zip64 extra field.
+// Replaces the values that need 64 bits by those of the zip64 extra field.
 absl::Status TakeZip64(const ByteSource& archive, std::span<const uint8_t> extra,
                        ZipMember& member) {
   while (extra.size() >= 4) {
@@ -105,7 +107,7 @@ absl::Status CheckReadable(const ByteSource& archive, const ZipMember& member, u
                                                  "; stored and deflated members can be read"));
 }
 
-// Takes the entry at the front of `rest`.
+// Parses the entry at the front of `rest` and removes it.
 absl::StatusOr<ZipMember> TakeEntry(const ByteSource& archive, std::span<const uint8_t>& rest) {
   if (rest.size() < kEntryBytes || Number(rest, 0, 4) != kEntryMark) {
     return Damaged(archive, "its directory is damaged");

@@ -15,20 +15,21 @@ namespace penstock {
 
 struct ZipMember {
   std::string name;
-  uint16_t method = 0;  // 0: stored; 8: deflated.
-  uint32_t crc = 0;
-  uint64_t packed_size = 0;
-  uint64_t size = 0;
-  uint64_t header_offset = 0;  // Of its local header.
+  uint16_t method = 0;         // 0: stored. 8: deflated.
+  uint32_t crc = 0;            // CRC-32 of the unpacked bytes.
+  uint64_t packed_size = 0;    // Bytes in the archive.
+  uint64_t size = 0;           // Bytes when unpacked.
+  uint64_t header_offset = 0;  // Offset of the local header, in bytes.
 };
 
-// The members that the archive's directory lists. Archives of one part, with or without zip64.
-// kDataLoss: the archive is damaged, cut or none. kInvalidArgument: a member is encrypted, or
-// compressed by another method than deflate.
+// Lists the members in the archive's directory. The archive must have one part; zip64 is supported.
+// kDataLoss: the archive is damaged or truncated, or it is not a zip archive.
+// kInvalidArgument: a member is encrypted, or compressed with a method other than deflate.
 absl::StatusOr<std::vector<ZipMember>> ListZip(const ByteSource& archive);
 
-// The bytes of a member. Their number and checksum are verified at the end: the last Read() answers
-// kDataLoss instead of 0. `archive` must outlive the stream.
+// Streams the unpacked bytes of a member. Their number and checksum are verified at the end: if
+// they are wrong, the last Read() returns kDataLoss instead of 0. `archive` must outlive the
+// stream.
 absl::StatusOr<std::unique_ptr<ByteStream>> OpenZipMember(const ByteSource& archive,
                                                           const ZipMember& member);
 

@@ -139,7 +139,7 @@ TEST(ZipReaderTest, AFlipInTheContentIsAnError) {
   }
 }
 
-// Any byte of headers and directory: an error or the text, and never more.
+// With any byte of the headers or the directory flipped, reading gives an error or the right text.
 TEST(ZipReaderTest, AFlipAnywhereIsNoOtherText) {
   const Archive archive;
   const std::string whole = archive.Bytes();

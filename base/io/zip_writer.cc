@@ -12,17 +12,17 @@
 namespace penstock {
 namespace {
 
-// Signatures and fields are those of
-// APPNOTE.TXT 6.3.10: 4.3.7, 4.3.12, 4.3.14, 4.3.15, 4.3.16, 4.5.3.
+// Signatures and fields follow APPNOTE.TXT 6.3.10, sections 4.3.7, 4.3.12, 4.3.14, 4.3.15, 4.3.16
+// and 4.5.3.
 constexpr uint32_t kLocalHeader = 0x04034b50, kCentralHeader = 0x02014b50;
 constexpr uint32_t kZip64End = 0x06064b50, kZip64Locator = 0x07064b50, kEnd = 0x06054b50;
 constexpr uint16_t kZip64Extra = 1, kVersion = 45;
-constexpr uint16_t kFirstDay = 1 << 5 | 1;  // 1980-01-01.
+constexpr uint16_t kFirstDay = 1 << 5 | 1;  // 1980-01-01 in the format of MS-DOS.
 constexpr uint32_t kElsewhere32 = 0xffffffff;
 constexpr uint16_t kElsewhere16 = 0xffff;
 constexpr size_t kBlockBytes = 1 << 20;
 
-// Little-endian.
+// Appends little-endian fields.
 class Fields {
  public:
   Fields& U16(uint64_t value) { return Put(value, 2); }
@@ -54,7 +54,7 @@ absl::Status ForBlocks(const ByteSource& source,
   return absl::OkStatus();
 }
 
-// Version, flags, method, time and date, as both headers of a member have them.
+// Version, flags, method, time and date: the same fields in both headers of a member.
 void PutHow(Fields& fields) { fields.U16(kVersion).U16(0).U16(0).U16(0).U16(kFirstDay); }
 
 }  // namespace

@@ -15,27 +15,27 @@
 
 namespace penstock {
 
-// Sizes and offsets have 64 bits everywhere (zip64), so that members of any size have one form.
-// Times are 1980-01-01: equal members give equal archives. Not thread-safe.
+// All sizes and offsets have 64 bits (zip64), so that members of any size have the same form. All
+// times are 1980-01-01, so that equal members give equal archives. Not thread-safe.
 //
 //   PENSTOCK_ASSIGN_OR_RETURN(ZipWriter zip, ZipWriter::Create("arrays.npz"));
 //   PENSTOCK_RETURN_IF_ERROR(zip.Add("ids.npy", *source));
 //   PENSTOCK_RETURN_IF_ERROR(zip.Finish());
 class ZipWriter {
  public:
-  // Errors as AtomicFile::Create(). The file appears whole, in Finish(), or not at all.
+  // Errors as AtomicFile::Create(). The file appears complete, in Finish(), or not at all.
   static absl::StatusOr<ZipWriter> Create(const std::string& path);
 
-  // Reads `source` twice: its checksum stands before it.
-  // REQUIRES: `name` is ASCII, of at most 1,024 characters.
+  // Reads `source` twice, because its checksum is stored before its bytes.
+  // REQUIRES: `name` is ASCII of at most 1,024 characters.
   absl::Status Add(std::string name, const ByteSource& source);
-  // Once.
+  // Writes the directory and commits the file. Call it once, after the last Add().
   absl::Status Finish();
 
  private:
   struct Member {
     std::string name;
-    uint64_t offset;  // Of its local header.
+    uint64_t offset;  // Offset of the local header, in bytes.
     uint64_t size;
     uint32_t crc;
   };

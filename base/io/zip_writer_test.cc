@@ -55,7 +55,7 @@ TEST_F(ZipWriterTest, TheDirectoryIsFoundFromTheEnd) {
   EXPECT_EQ(bytes.substr(bytes.size() - 22, 4), "PK\x05\x06");
   const uint64_t end = U64(bytes, bytes.size() - 22 - 12);
   ASSERT_EQ(bytes.substr(end, 4), "PK\x06\x06");
-  EXPECT_EQ(U64(bytes, end + 32), 2u);  // Members.
+  EXPECT_EQ(U64(bytes, end + 32), 2u);  // Number of members.
   const uint64_t directory = U64(bytes, end + 48);
   EXPECT_EQ(directory + U64(bytes, end + 40), end);
   ASSERT_EQ(bytes.substr(directory, 4), "PK\x01\x02");

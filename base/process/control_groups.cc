@@ -40,7 +40,7 @@ void AddAlong(std::vector<std::string>& folders, const std::string& mount, std::
   }
 }
 
-// Lines are "number:controllers:path"; version 2 has number 0 and no controllers.
+// A line is "number:controllers:path". Version 2 has number 0 and no controllers.
 void AddGroup(std::vector<std::string>& folders, const std::string& root, const std::string& line) {
   const std::vector<std::string> fields = absl::StrSplit(line, absl::MaxSplits(':', 2));
   if (fields.size() != 3) return;
@@ -75,7 +75,7 @@ double CoreQuota(const std::string& folder) {
 }
 
 std::optional<double> GroupCpuSeconds(const std::string& folder) {
-  std::ifstream file(folder + "/cpu.stat");  // Version 1 has it without the time.
+  std::ifstream file(folder + "/cpu.stat");  // Version 1 has this file too, but without the time.
   for (std::string line; std::getline(file, line);) {
     absl::string_view value = line;
     if (!absl::ConsumePrefix(&value, "usage_usec ")) continue;

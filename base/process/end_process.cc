@@ -18,7 +18,7 @@ namespace {
 
 std::atomic<int> exit_code_of_alarm{1};
 
-// Ends the process in a while, should the thread that calls this hang.
+// Ends the process after kSecondsToSayWhy, in case the calling thread hangs.
 void SetAlarm(int exit_code) {
   exit_code_of_alarm = exit_code;
   signal(SIGALRM, [](int) { std::_Exit(exit_code_of_alarm); });

@@ -1,4 +1,4 @@
-// The end of a process that may not be able to end by itself.
+// Ends a process that may be unable to end by itself.
 #ifndef PENSTOCK_BASE_PROCESS_END_PROCESS_H_
 #define PENSTOCK_BASE_PROCESS_END_PROCESS_H_
 
@@ -15,31 +15,33 @@
 
 namespace penstock {
 
-// Unless the process has ended within `limit`, prints `message` on stderr and ends it with code 1,
-// without destructors: whatever they wait for. Thread-safe.
+// If the process has not ended within `limit`, prints `message` on stderr and ends the process with
+// exit code 1. Destructors do not run, because they may be what hangs. If no thread can be started
+// for this, prints and ends at once. Thread-safe.
 void EndProcessWithin(absl::Duration limit, const std::string& message);
 
-// The same for a process that may be unable to start a thread when it has to end: this thread is
-// there from the start. Objects live as long as the process. Thread-safe.
+// As EndProcessWithin(), for a process that may be unable to start a thread when it has to end:
+// here the thread exists from the start. Objects live as long as the process. Thread-safe.
 class LastThread {
  public:
-  // Saying why may hang too. The process ends this much later all the same.
+  // Reporting may hang too. The process then ends this many seconds later.
   static constexpr unsigned kSecondsToSayWhy = 2;
 
-  // `say` gets what the process did when it hung. kResourceExhausted: no thread could be started.
+  // `say` is called with what the process was doing when it hung. kResourceExhausted: no thread
+  // could be started.
   static absl::StatusOr<LastThread*> Start(int exit_code,
                                            std::function<void(const std::string& doing)> say);
 
-  // The process does this from now on.
+  // Records what the process is doing from here on.
   void Doing(absl::string_view what);
-  // Unless the process has ended within `limit`, says what it does and ends it. Of several calls
-  // the one that ends it first counts.
+  // If the process has not ended within `limit`, reports what it is doing and ends it. If this is
+  // called several times, the earliest deadline counts.
   void EndWithin(absl::Duration limit);
 
  private:
   LastThread(int exit_code, std::function<void(const std::string& doing)> say);
   void Run();
-  // Returns what the process does, once its time is up.
+  // Waits until the deadline, then returns what the process is doing.
   std::string WaitForDeadline();
 
   const int exit_code_;

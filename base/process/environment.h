@@ -1,4 +1,4 @@
-// The variables that a process was started with.
+// The environment variables that a process was started with.
 #ifndef PENSTOCK_BASE_PROCESS_ENVIRONMENT_H_
 #define PENSTOCK_BASE_PROCESS_ENVIRONMENT_H_
 
@@ -9,7 +9,7 @@ namespace penstock {
 
 using Environment = std::map<std::string, std::string>;
 
-// Of this process.
+// The variables of this process.
 Environment ProcessEnvironment();
 
 }  // namespace penstock

@@ -21,11 +21,11 @@
 namespace penstock {
 namespace {
 
-// Measured: gRPC 1.51 ended a client that could have 1 more, and a server that could have 6 more; 9
-// are enough for both, and for their first connections.
+// Measured: gRPC 1.51 ended a client that could open 1 more descriptor, and a server that could
+// open 6 more. 9 are enough for both, and for their first connections.
 constexpr uint64_t kDescriptorsOfGrpc = 9;
 
-// gRPC and malloc keep at most this much in a client (docs/guides/sizing.md).
+// The most memory that gRPC and malloc keep in a client (docs/guides/sizing.md).
 constexpr uint64_t kBuffersOfGrpc = uint64_t{128} << 20;
 
 uint64_t MappedBytes() {

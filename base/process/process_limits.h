@@ -1,5 +1,6 @@
-// Whether the limits of this process (getrlimit(2)) leave it what it needs. Where they do not, the
-// libraries that it uses end it, or hang, so it is to say so first.
+// Checks whether the limits of this process (getrlimit(2)) leave room for what it needs. If they do
+// not, the libraries that it uses end the process or hang, so the process must report the problem
+// first.
 #ifndef PENSTOCK_BASE_PROCESS_PROCESS_LIMITS_H_
 #define PENSTOCK_BASE_PROCESS_PROCESS_LIMITS_H_
 
@@ -11,27 +12,28 @@
 
 namespace penstock {
 
-// Bytes of addresses that this process may map (RLIMIT_AS); none: as many as there are.
+// Bytes of address space that this process may map (RLIMIT_AS). nullopt: no limit.
 std::optional<uint64_t> AddressSpaceLimit();
 
-// For main(), before threads are started. malloc reserves 64 MiB of addresses for each of up to
-// eight arenas a core: where addresses are limited, all threads use one arena from now on.
+// Call it in main(), before threads are started. malloc reserves 64 MiB of addresses for each of up
+// to eight arenas a core. If address space is limited, all threads use one arena after this call.
 void UseOneArenaUnderAnAddressLimit();
 
-// What a process needs beside what it has mapped by now.
+// What a process needs in addition to what it has already mapped.
 struct AddressNeeds {
   uint64_t threads = 0;  // Each has a stack (ulimit -s).
   uint64_t bytes = 0;
 };
 
-// kResourceExhausted: the limit of addresses, what is needed, and what to do; `cure` goes on with
-// "raise it, or".
+// kResourceExhausted: the message has the limit of address space, what is needed, and what to do.
+// `cure` completes "raise the limit, or".
 absl::Status CheckAddressSpace(const AddressNeeds& needs, absl::string_view cure);
 
-// To be called before gRPC is first used: without descriptors it ends the process, without threads
-// or addresses it hangs. OK: there is enough now, and gRPC has it from then on. kResourceExhausted:
-// the limit, what is needed and what to raise. `other_descriptors` are those that the caller opens
-// beside gRPC's before it serves or reads.
+// Call it before gRPC is first used: without descriptors gRPC ends the process, and without threads
+// or address space it hangs. OK: there is enough, and later calls return OK without a check.
+// kResourceExhausted: the message has the limit, what is needed, and what to raise.
+// `other_descriptors` is the number of descriptors that the caller opens besides gRPC's before it
+// serves or reads.
 absl::Status CheckLimitsForGrpc(uint64_t other_descriptors = 0);
 
 }  // namespace penstock

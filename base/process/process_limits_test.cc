@@ -34,7 +34,7 @@ TEST(ProcessLimitsDeathTest, TellsThatGrpcWouldGetNoDescriptors) {
       ".ulimit -n;");
 }
 
-#if !defined(PENSTOCK_SANITIZED)  // A sanitizer maps more than any limit here.
+#if !defined(PENSTOCK_SANITIZED)  // Sanitizers map more than any limit here.
 TEST(ProcessLimitsDeathTest, TellsThatAddressesAreTooFew) {
   EXPECT_EXIT(
       {

@@ -34,7 +34,7 @@ double Now(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Field 22 of stat(5), in ticks since the machine started. The name before it may hold anything.
+// Field 22 of stat(5), in ticks since boot. The name before it may contain any character.
 double StartTime() {
   File file(std::fopen("/proc/self/stat", "r"), std::fclose);
   char line[1024] = {};
@@ -52,7 +52,7 @@ double StartTime() {
   return Now(CLOCK_REALTIME) - Now(CLOCK_BOOTTIME) + since_boot;
 }
 
-// But "." and "..". None: the folder cannot be opened.
+// The number of entries other than "." and "..". nullopt: the folder cannot be opened.
 std::optional<uint32_t> EntriesOf(const char* path) {
   std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path), closedir);
   if (folder == nullptr) return std::nullopt;
@@ -61,11 +61,11 @@ std::optional<uint32_t> EntriesOf(const char* path) {
   return std::max(entries, 2u) - 2;
 }
 
-// To count them takes a descriptor: where there is none left all are in use.
+// Counting needs a descriptor. If none is left, all are in use.
 uint32_t OpenFiles(uint32_t limit) {
   const std::optional<uint32_t> entries = EntriesOf("/proc/self/fd");
   if (!entries.has_value()) return errno == EMFILE ? limit : 0;
-  return std::max(*entries, 1u) - 1;  // But the folder itself.
+  return std::max(*entries, 1u) - 1;  // Without the folder itself.
 }
 
 }  // namespace

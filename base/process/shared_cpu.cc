@@ -20,7 +20,7 @@ class Affinity {
  public:
   explicit Affinity(const MachineLimitsSource& source) : told_(source.affinity_cores) {
     CPU_ZERO(&set_);
-    // Fails with more CPUs than fit the set: then all count.
+    // Fails if there are more CPUs than the set has room for. Then all CPUs count.
     all_ = ::sched_getaffinity(0, sizeof(set_), &set_) != 0;
   }
   bool Contains(int cpu) const {
@@ -34,8 +34,8 @@ class Affinity {
   bool all_ = false;
 };
 
-// A line of proc_stat(5): "cpu3 USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL ...", in ticks. What
-// a hypervisor stole could not be used either.
+// A line of proc_stat(5): "cpu3 USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL ...", in ticks.
+// STEAL counts as busy, because the time that a hypervisor took could not be used either.
 struct CpuLine {
   int cpu = 0;
   double busy_ticks = 0;
@@ -44,7 +44,7 @@ struct CpuLine {
 std::optional<CpuLine> ParseCpuLine(const std::string& line) {
   CpuLine parsed;
   unsigned long long user, nice, system, idle, iowait, irq, softirq, steal;
-  // The line of all together is "cpu  USER ...": sscanf would take USER for a number of a CPU.
+  // The line of the sum is "cpu  USER ...": sscanf would take USER for the number of a CPU.
   if (line.size() < 4 || !absl::ascii_isdigit(static_cast<unsigned char>(line[3]))) {
     return std::nullopt;
   }

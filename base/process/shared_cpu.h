@@ -1,4 +1,5 @@
-// CPUs that this process shares with others: they can be used up though no program uses them all.
+// The CPUs that this process shares with others. They may be used up even if no single program uses
+// all of them.
 #ifndef PENSTOCK_BASE_PROCESS_SHARED_CPU_H_
 #define PENSTOCK_BASE_PROCESS_SHARED_CPU_H_
 
@@ -9,26 +10,26 @@
 
 namespace penstock {
 
-// At one moment.
+// The state at one moment.
 struct SharedCpu {
-  std::string group;        // The folder of a control group; empty: the machine.
-  double cores = 0;         // A group's limit; of the machine the CPUs that this process may use.
-  double busy_seconds = 0;  // Of those, by all programs, since some moment of the past.
+  std::string group;        // Folder of a control group. Empty: the whole machine.
+  double cores = 0;         // The group's limit, or the number of CPUs that this process may use.
+  double busy_seconds = 0;  // Use of these CPUs by all programs, since some fixed moment.
 };
 
-// The machine, and each control group around this process that has a limit. What is not told is
-// left out.
+// Returns the machine, and each control group around this process that has a limit. Entries that
+// the kernel does not report are left out.
 std::vector<SharedCpu> ReadSharedCpu(const MachineLimitsSource& source = {});
 
-// Between two moments.
+// The use between two moments.
 struct CpuUse {
-  bool of_group = false;  // A control group's, else the machine's.
-  double cores = 0;       // 0: nothing was told.
+  bool of_group = false;  // True: a control group's. False: the machine's.
+  double cores = 0;       // 0: the kernel reports nothing.
   double busy_cores = 0;
   double share() const { return cores > 0 ? busy_cores / cores : 0; }
 };
 
-// What was used most of.
+// Returns the entry with the highest share in use. `seconds` is the time from `from` to `to`.
 CpuUse MostUsedCpu(const std::vector<SharedCpu>& from, const std::vector<SharedCpu>& to,
                    double seconds);
 

@@ -15,7 +15,7 @@ using ::testing::SizeIs;
 
 const double kTicksPerSecond = static_cast<double>(sysconf(_SC_CLK_TCK));
 
-// CPU `cpu` was busy for `seconds`, a sixth of it with each of six kinds, idle for a day.
+// A CPU that was busy for `seconds`, a sixth of it for each of six reasons, and idle for a day.
 std::string CpuLine(int cpu, double seconds) {
   const auto ticks = static_cast<uint64_t>(seconds * kTicksPerSecond / 6);
   return absl::StrCat("cpu", cpu, " ", ticks, " ", ticks, " ", ticks, " 8640000 100 ", ticks, " ",
@@ -24,7 +24,7 @@ std::string CpuLine(int cpu, double seconds) {
 
 class SharedCpuTest : public ::testing::Test {
  protected:
-  // The sum's line, and a line that is none of a CPU.
+  // Adds the line of the sum before `lines`, and a line that describes no CPU after them.
   void Machine(const std::string& lines) {
     folder_.Write("stat", "cpu  1 2 3 4 5 6 7 8 9 10\n" + lines + "intr 1 2\n");
   }

@@ -12,8 +12,8 @@ namespace penstock {
 void HoldStandardStreams() {
   for (const int stream : {0, 1, 2}) {
     if (fcntl(stream, F_GETFD) != -1 || errno != EBADF) continue;
-    // The lowest number that is free, which is this one. The wrong way round, so that what cannot
-    // be printed is noticed.
+    // open() returns the lowest free number, which is this one. The access mode is the wrong one on
+    // purpose, so that reads and writes fail and are noticed.
     (void)open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
   }
 }
@@ -24,7 +24,7 @@ bool OutputReaderHasGone() {
 }
 
 absl::Status FlushStandardOutput() {
-  // A flush that failed earlier has thrown away what it could not write.
+  // An earlier flush that failed has already dropped what it could not write.
   const bool failed = std::ferror(stdout) != 0;
   if (std::fflush(stdout) == 0 && !failed) return absl::OkStatus();
   if (OutputReaderHasGone()) return absl::OkStatus();

@@ -1,4 +1,4 @@
-// Standard input, output and error as a program is given them.
+// Standard input, output and error.
 #ifndef PENSTOCK_BASE_PROCESS_STANDARD_STREAMS_H_
 #define PENSTOCK_BASE_PROCESS_STANDARD_STREAMS_H_
 
@@ -6,16 +6,16 @@
 
 namespace penstock {
 
-// For main(), before anything is opened. Where the program was started with one of the three closed
-// (`penstock ... >&-`), the next file or connection would get its number, and what is printed would
-// go into that. Afterwards its number is taken; reading or writing it fails.
+// Call it in main(), before anything is opened. If the program was started with one of the three
+// closed (`penstock ... >&-`), the next file or connection would get its number, and printed text
+// would go there. After this call the number is taken, and reading or writing it fails.
 void HoldStandardStreams();
 
-// Standard output is a pipe whose reader has gone, as `| head` does once it has read enough.
+// True if standard output is a pipe whose reader has gone, like `| head` once it has read enough.
 bool OutputReaderHasGone();
 
-// For main(), after all was printed. kUnavailable: standard output did not take all of it, although
-// its reader is there.
+// Call it in main(), after everything was printed. kUnavailable: standard output did not accept all
+// of it, although its reader is still there.
 absl::Status FlushStandardOutput();
 
 }  // namespace penstock

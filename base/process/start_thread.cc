@@ -21,7 +21,7 @@ std::string LimitText() {
   return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : absl::StrCat(limit.rlim_cur);
 }
 
-// Of the process's control group and of those around it, the least pids.max.
+// The smallest pids.max of the process's control group and the groups around it.
 std::string GroupLimitText() {
   std::optional<uint64_t> least;
   for (const std::string& folder : ControlGroupFolders("/sys/fs/cgroup", "/proc/self/cgroup")) {
@@ -41,8 +41,8 @@ absl::Status NoThreadError(absl::string_view what, const std::error_code& reason
       ") or of address space (ulimit -v)"));
 }
 
-// It starts 8 on 2 cores, more on more. The rest is for others, and for those that were reserved,
-// which count until the kernel is done with them.
+// gRPC starts 8 threads on 2 cores, and more on more cores. The rest is a reserve for other
+// threads, and for the reserved threads themselves, which count until the kernel has removed them.
 size_t ThreadsOfGrpc::Most() {
   return 16 + std::clamp(std::thread::hardware_concurrency(), 2u, 32u);
 }

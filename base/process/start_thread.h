@@ -1,4 +1,4 @@
-// A thread, or why the system starts none.
+// Starts threads, or reports why the system cannot start one.
 #ifndef PENSTOCK_BASE_PROCESS_START_THREAD_H_
 #define PENSTOCK_BASE_PROCESS_START_THREAD_H_
 
@@ -15,11 +15,13 @@
 
 namespace penstock {
 
-// kResourceExhausted: what the thread was for, the system's reason, and which limits to raise.
+// kResourceExhausted. The message says what the thread was for, the system's reason, and which
+// limits to raise.
 absl::Status NoThreadError(absl::string_view what, const std::error_code& reason);
 
-// Runs `run` on a thread of its own; it may take a std::stop_token. `what` goes on with "no
-// thread": "that decodes". std::jthread throws where the system starts no more threads.
+// Runs `run` on a new thread; `run` may accept a std::stop_token. Errors as NoThreadError(), where
+// std::jthread would throw. `what` says in that message what the thread is for. It completes "no
+// thread", for example "that decodes".
 template <typename Run>
 absl::StatusOr<std::jthread> StartThread(absl::string_view what, Run&& run) {
   try {
@@ -29,14 +31,14 @@ absl::StatusOr<std::jthread> StartThread(absl::string_view what, Run&& run) {
   }
 }
 
-// As many threads as gRPC may come to start. They do nothing, and end with this: what is started
-// beside them leaves gRPC its own. It starts some late, when calls and timers come, and where it
-// cannot, gRPC 1.51 hangs when it is shut down.
+// Reserves as many threads as gRPC may start later. The reserved threads do nothing, and end when
+// this object is destroyed. Threads that you start meanwhile therefore leave enough for gRPC. gRPC
+// starts some threads late, for calls and timers; if it cannot, gRPC 1.51 hangs at shutdown.
 class ThreadsOfGrpc {
  public:
-  // How many those are.
+  // The number of threads to reserve.
   static size_t Most();
-  // kResourceExhausted: there are not so many.
+  // kResourceExhausted: the system cannot start that many threads.
   static absl::StatusOr<std::unique_ptr<ThreadsOfGrpc>> Reserve();
   ~ThreadsOfGrpc();
 
@@ -47,8 +49,8 @@ class ThreadsOfGrpc {
   std::vector<std::jthread> threads_;
 };
 
-// To be called before gRPC is first used: where gRPC 1.51 cannot start its threads it hangs, and
-// says nothing. OK: it could start them now, and has them from then on.
+// Call it before gRPC is first used: if gRPC 1.51 cannot start its threads, it hangs without a
+// message. OK: the system can start them, and later calls return OK without a check.
 absl::Status CheckThreadsOfGrpc();
 
 }  // namespace penstock

@@ -27,7 +27,7 @@ TEST(StartThreadTest, LetsItBeStopped) {
                        }));
 }
 
-// The limit does not bind root. Another user's number is this test's alone.
+// The limit does not apply to root, so this test uses a user id that nothing else uses.
 void ForbidThreads() {
   const rlimit none = {0, 0};
   if (setrlimit(RLIMIT_NPROC, &none) != 0) std::abort();

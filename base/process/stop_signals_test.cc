@@ -40,7 +40,7 @@ TEST(StopSignalsTest, WhatIsForgottenIsNoFirst) {
 }
 
 TEST(StopSignalsTest, SighupIsOneUnlessItIsIgnored) {
-  signal(SIGHUP, SIG_DFL);  // Tests may run under nohup.
+  signal(SIGHUP, SIG_DFL);  // The tests may run under nohup.
   sigset_t set = StopSignals::Set();
   EXPECT_EQ(sigismember(&set, SIGHUP), 1);
   signal(SIGHUP, SIG_IGN);

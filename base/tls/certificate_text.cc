@@ -18,7 +18,7 @@ absl::Time ToTime(const ASN1_TIME* time) {
   return absl::FromTM(parts, absl::UTCTimeZone());
 }
 
-// At most 256 bytes: it is a peer's.
+// At most 256 bytes, because the text may come from a peer.
 std::string ToText(const X509_NAME* name) {
   BIO* out = BIO_new(BIO_s_mem());
   X509_NAME_print_ex(out, name, 0, XN_FLAG_ONELINE & ~ASN1_STRFLGS_ESC_MSB);

@@ -1,4 +1,4 @@
-// What a certificate says, as text for people.
+// Describes certificates as text for people.
 #ifndef PENSTOCK_BASE_TLS_CERTIFICATE_TEXT_H_
 #define PENSTOCK_BASE_TLS_CERTIFICATE_TEXT_H_
 
@@ -19,9 +19,10 @@ CertificateDates DatesOf(const X509* certificate);
 // "2026-11-21 15:04:05 UTC".
 std::string FormatCertificateTime(absl::Time time);
 
-// The hosts that it is for: "a.example, 10.0.0.1"; its subject where it has no alternative names.
+// The hosts that the certificate is for: "a.example, 10.0.0.1". Its subject if it has no
+// alternative names.
 std::string CertificateNames(const X509* certificate);
-// "CN = our CA".
+// The subject, and the issuer, on one line: "CN = our CA".
 std::string CertificateSubject(const X509* certificate);
 std::string CertificateIssuer(const X509* certificate);
 

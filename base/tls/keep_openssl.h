@@ -1,12 +1,12 @@
-// What OpenSSL does when a process ends.
+// Keeps OpenSSL usable until the process ends.
 #ifndef PENSTOCK_BASE_TLS_KEEP_OPENSSL_H_
 #define PENSTOCK_BASE_TLS_KEEP_OPENSSL_H_
 
 namespace penstock {
 
-// For main(), before anything uses OpenSSL. It would free what it holds when the process exits,
-// while threads of gRPC, which nobody can wait for, may still be in a handshake. From now on it
-// does not; the kernel takes it all.
+// Call it in main(), before anything uses OpenSSL. By default OpenSSL frees its memory when the
+// process exits, while gRPC threads, for which nobody can wait, may still be in a handshake. After
+// this call OpenSSL frees nothing at exit; the kernel reclaims the memory.
 void KeepOpensslUntilTheEnd();
 
 }  // namespace penstock

@@ -14,13 +14,13 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// As whoever uses it first.
+// What the first user of OpenSSL does.
 void StartOpenssl() {
   OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CRYPTO_STRINGS, nullptr);
   OPENSSL_atexit([] { (void)!write(STDERR_FILENO, "cleaned", 7); });
 }
 
-// Each in a process of its own that has not used OpenSSL yet.
+// Each test runs in a process of its own that has not used OpenSSL yet.
 class KeepOpensslTest : public ::testing::Test {
  protected:
   KeepOpensslTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }

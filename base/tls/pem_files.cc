@@ -40,10 +40,10 @@ BioPtr Reader(const std::string& text) {
   return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-// Never asks at the terminal.
+// Never prompts at the terminal.
 int NoPassphrase(char*, int, int, void*) { return -1; }
 
-// Of the first error, the cause; those after it say where it was met.
+// Returns the first error in the queue, which has the cause. Later errors say where it was found.
 std::string TakeOpenSslError() {
   const char* reason = ERR_reason_error_string(ERR_peek_error());
   ERR_clear_error();
@@ -55,7 +55,8 @@ bool AtEndOfPem() {
   return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
 }
 
-// Lines that end a certificate; one whose first line is damaged is text between others to OpenSSL.
+// The number of lines that end a certificate. If a certificate's first line is damaged, OpenSSL
+// takes the certificate for text between others.
 size_t CountEnds(absl::string_view text) {
   constexpr absl::string_view kEnd = "\n-----END CERTIFICATE-----";
   size_t count = 0;
@@ -63,10 +64,11 @@ size_t CountEnds(absl::string_view text) {
   return count;
 }
 
-// All of the file's, of which there is one or more: gRPC 1.51 drops all from a damaged one on.
+// Returns all certificates of the file, at least one. A damaged one is an error, because gRPC 1.51
+// drops it and all certificates after it.
 absl::StatusOr<std::vector<X509Ptr>> ParseCertificates(const std::string& text,
                                                        const std::string& path) {
-  ERR_clear_error();  // gRPC leaves some of its connections behind.
+  ERR_clear_error();  // gRPC leaves some errors of its connections behind.
   std::vector<X509Ptr> all;
   const BioPtr reader = Reader(text);
   while (X509* next = PEM_read_bio_X509(reader.get(), nullptr, NoPassphrase, nullptr)) {
@@ -124,7 +126,8 @@ absl::Status Refused(const std::string& path, absl::string_view what) {
                    "; issue it with a key of P-256, or RSA of 2048 bits, and SHA-256"));
 }
 
-// OpenSSL reads more than it lets TLS use: its security level wants long keys and good digests.
+// OpenSSL can read more than it accepts for TLS: its security level requires long keys and good
+// digests.
 absl::Status UsePair(const std::vector<X509Ptr>& chain, EVP_PKEY* key, const PemPaths& paths,
                      SSL_CTX* context) {
   if (context == nullptr) {
@@ -175,7 +178,7 @@ absl::StatusOr<PemTexts> UsePemFiles(const PemPaths& paths, absl::Time now, SSL_
                               ParseCertificates(texts.ca, paths.ca));
     WarnOfDates(authorities.front().get(), paths.ca, now, texts);
   }
-  // Last: `context` gets nothing where the other file is of no use.
+  // The pair comes last, so that `context` stays unchanged if the other file is bad.
   if (!paths.cert.empty()) PENSTOCK_RETURN_IF_ERROR(LoadPair(paths, now, context, texts));
   return texts;
 }
@@ -185,7 +188,7 @@ std::array<FileStamp, 3> PemWatcher::Stamps() const {
 }
 
 absl::StatusOr<std::optional<PemTexts>> PemWatcher::Poll() {
-  const auto stamps = Stamps();  // First: a change while reading is seen next time.
+  const auto stamps = Stamps();  // Before reading: a change during the read is seen next time.
   if (seen_ == stamps) return std::nullopt;
   PENSTOCK_ASSIGN_OR_RETURN(PemTexts texts, LoadPemFiles(paths_, absl::Now()));
   seen_ = stamps;

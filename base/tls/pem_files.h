@@ -1,5 +1,5 @@
-// Certificates and keys in PEM files: checked before gRPC sees them, since it says no more than
-// that they do not work.
+// Reads certificates and keys from PEM files. They are checked before gRPC sees them, because gRPC
+// only says that they do not work.
 #ifndef PENSTOCK_BASE_TLS_PEM_FILES_H_
 #define PENSTOCK_BASE_TLS_PEM_FILES_H_
 
@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-// Empty: there is none. cert and key come together.
+// A path may be empty: there is no such file. `cert` and `key` are given together or not at all.
 struct PemPaths {
   std::string cert = {};
   std::string key = {};
@@ -28,28 +28,32 @@ struct PemTexts {
   std::string cert;
   std::string key;
   std::string ca;
-  // What is allowed but needs eyes: an expired certificate, a key that others can read.
+  // Problems that are allowed but need attention: an expired certificate, or a key that others can
+  // read.
   std::vector<std::string> warnings;
 };
 
-// Every error names the file.
-// kNotFound, kPermissionDenied: it cannot be read. kInvalidArgument: it holds no certificate or
-// key, a damaged certificate behind others too, more than 1 MiB, a key with a passphrase, a key
-// that is not the certificate's, or a certificate that OpenSSL lets no TLS use: its key is too
-// short, or it was signed with SHA-1. kInternal: OpenSSL does nothing at all.
+// Reads and checks the files. Every error names the file.
+// kNotFound, kPermissionDenied: the file cannot be read.
+// kInvalidArgument: the file holds no certificate or key, or a damaged certificate, also behind
+// valid ones; it is larger than 1 MiB; the key has a passphrase, or does not belong to the
+// certificate; or OpenSSL refuses the certificate for TLS, because its key is too short or it was
+// signed with SHA-1.
+// kInternal: OpenSSL cannot create a TLS context.
 absl::StatusOr<PemTexts> LoadPemFiles(const PemPaths& paths, absl::Time now);
 
-// As LoadPemFiles(); then `context` uses the certificate and its key, but not `ca`. After an error
-// it has no key, and shows no certificate.
+// As LoadPemFiles(). Then `context` uses the certificate and its key, but not `ca`. After an error,
+// `context` has no key and presents no certificate.
 absl::StatusOr<PemTexts> UsePemFiles(const PemPaths& paths, absl::Time now, SSL_CTX* context);
 
-// Notices that files were replaced. A certificate and its key cannot be replaced at once; while
-// they do not fit, Poll() gives the error and looks again at the next call. Not thread-safe.
+// Detects that files were replaced. A certificate and its key cannot be replaced in one step. While
+// they do not match, Poll() returns the error, and looks again at the next call. Not thread-safe.
 class PemWatcher {
  public:
   explicit PemWatcher(PemPaths paths) : paths_(std::move(paths)) {}
 
-  // The files' texts when they differ from those that the last call gave, or at the first call.
+  // The texts of the files at the first call, and whenever they have changed since the last
+  // successful call. Else nullopt.
   absl::StatusOr<std::optional<PemTexts>> Poll();
 
  private:

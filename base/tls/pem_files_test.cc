@@ -136,7 +136,7 @@ TEST_F(PemFilesTest, NamesTheCertificateThatOpenSslRefuses) {
 }
 
 TEST_F(PemFilesTest, AnyCertificateMayBeTheCaOfOthers) {
-  // What it signed is looked at when somebody shows it.
+  // Certificates that this CA signed are checked when somebody presents them.
   ca_.IssueShort("short", "DNS:short");
   EXPECT_OK(LoadPemFiles({.ca = ca_.cert("short")}, absl::Now()).status());
 }
@@ -166,7 +166,7 @@ TEST_F(PemFilesTest, AWatcherGivesEachVersionOnceAndWaitsForTheKey) {
   const std::string before = texts->cert;
   ASSERT_OK_AND_ASSIGN(texts, watcher.Poll());
   EXPECT_FALSE(texts.has_value());
-  // The certificate goes first, then its key.
+  // The certificate is replaced first, then its key.
   rename(ca_.cert("b").c_str(), ca_.cert("a").c_str());
   EXPECT_THAT(watcher.Poll(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a.key")));
   rename(ca_.key("b").c_str(), ca_.key("a").c_str());

@@ -1,4 +1,4 @@
-// Bytes in memory, read as if they were a file.
+// A byte source in memory.
 #ifndef PENSTOCK_BASE_IO_TESTING_MEMORY_SOURCE_H_
 #define PENSTOCK_BASE_IO_TESTING_MEMORY_SOURCE_H_
 
