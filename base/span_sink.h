@@ -26,7 +26,7 @@ class SpanSink {
   // Names the calling thread from here on, for example "loader". "" removes the name.
   virtual void NameThread(std::string name) = 0;
   // Reports what the calling thread did. Spans of a thread may nest, but must not overlap
-  // otherwise. `name` and `number.what` must be constants, because only the pointers are kept.
+  // otherwise. `name` and `number.what` must be string constants.
   virtual void AddSpan(const char* name, SpanNumber number, Clock::time_point begin,
                        Clock::time_point end) = 0;
 

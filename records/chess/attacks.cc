@@ -19,7 +19,7 @@ constexpr Step kKingSteps[] = {{1, 1}, {1, -1}, {-1, -1}, {-1, 1},
 constexpr Step kWhitePawnSteps[] = {{-1, 1}, {1, 1}};
 constexpr Step kBlackPawnSteps[] = {{-1, -1}, {1, -1}};
 
-// Bishops slide along the first four of kKingSteps, rooks along the others, queens along all.
+// Bishops slide along the first four of kKingSteps, rooks along the last four, queens along all.
 constexpr std::span<const Step> kDiagonals(kKingSteps, 4);
 constexpr std::span<const Step> kLines(kKingSteps + 4, 4);
 
@@ -88,8 +88,8 @@ Bitboard AttacksOfType(const Position& position, Piece piece) {
   return attacked;
 }
 
-// Attacks are symmetric: a knight on `square` would reach the knights that attack it. Pawns
-// are so with the colour turned round.
+// Attacks are symmetric: a knight on `square` would attack exactly the knights that attack
+// `square`. For pawns this holds with the colour reversed.
 bool IsAttacked(const Position& position, Square square, Color by) {
   const Bitboard occupied = position.Occupied();
   for (int type = 0; type < kNumPieceTypes; ++type) {

@@ -24,7 +24,7 @@ std::string Quoted(absl::string_view text) {
   return absl::StrCat("'", absl::CHexEscape(text.substr(0, 80)), "'");
 }
 
-// Rank 8 comes first. `text` holds one rank.
+// Parses one rank into `position`. The first rank of a FEN is rank 8.
 absl::Status ParseRank(absl::string_view text, int rank, Position& position) {
   int file = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -170,7 +170,8 @@ std::string FormatBoard(const Position& position) {
 }  // namespace
 
 absl::StatusOr<Position> ParseFen(absl::string_view fen) {
-  // The longest legal FEN is under 100 characters; a line of megabytes is not split first.
+  // The longest legal FEN has fewer than 100 characters. This check comes before a line of
+  // megabytes is split.
   if (fen.size() > 128) return Bad("a FEN of ", fen.size(), " characters: ", Quoted(fen));
   const std::vector<absl::string_view> fields = absl::StrSplit(fen, ' ');
   if (fields.size() != 6) {

@@ -12,14 +12,18 @@ namespace penstock::chess {
 
 inline constexpr char kStartFen[] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-// All six fields, one space between them, nothing else; letters of castling in the order KQkq.
-// Also refused, because planes and flags of such a position would say something false: not
-// exactly one king each, a pawn on the first or last rank, the side not to move in check, a
-// castling right without king and rook at home, an en-passant square that no pawn has just
-// jumped over. kInvalidArgument names the field and, where there is one, the character.
+// Parses a FEN of all six fields, separated by one space each. Castling letters must be in the
+// order KQkq.
+// Positions whose planes and flags would state something false are also refused:
+//   - not exactly one king of each colour
+//   - a pawn on the first or last rank
+//   - the side that is not to move is in check
+//   - a castling right without king and rook on their home squares
+//   - an en-passant square that no pawn has just jumped over
+// kInvalidArgument. The message names the field and, if there is one, the offending character.
 absl::StatusOr<Position> ParseFen(absl::string_view fen);
 
-// ParseFen(FormatFen(p)) == p.
+// Writes a FEN: ParseFen(FormatFen(p)) == p.
 std::string FormatFen(const Position& position);
 
 }  // namespace penstock::chess

@@ -1,5 +1,5 @@
-// Any text: ParseTsvLine() and ParseFen() end, and a position that is accepted survives a round
-// trip, encodes, and all its legal moves lead to positions that are accepted too.
+// For any text, ParseTsvLine() and ParseFen() must return. A position that is accepted must survive
+// a round trip and encode, and all its legal moves must lead to positions that are accepted too.
 #include <cstdint>
 #include <cstdlib>
 
@@ -10,7 +10,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace penstock::chess;
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
-  (void)ParseTsvLine(text);  // Only that it ends is asked.
+  (void)ParseTsvLine(text);  // Must only return.
   const absl::StatusOr<Position> position = ParseFen(text);
   if (!position.ok()) return 0;
   const absl::StatusOr<Position> again = ParseFen(FormatFen(*position));

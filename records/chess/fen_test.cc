@@ -33,7 +33,7 @@ TEST(FenTest, WritesWhatItReads) {
   }
 }
 
-// Each with a part of the message.
+// Each text with a part of its error message.
 TEST(FenTest, NamesWhatIsWrong) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "this has 1: ''"},

@@ -9,7 +9,7 @@ namespace {
 
 constexpr PieceType kPromotions[] = {kQueen, kRook, kBishop, kKnight};
 
-// What is left of the rights once a piece left or reached `square`.
+// The castling rights that remain after a piece left or reached `square`.
 int RightsKept(Square square) {
   switch (square) {
     case MakeSquare(0, 0):
@@ -63,8 +63,8 @@ void AddPieceMoves(const Position& position, PieceType type, Square from,
   for (; to != 0; to &= to - 1) moves.push_back({from, std::countr_zero(to), std::nullopt});
 }
 
-// The king may neither leave, cross nor reach an attacked square; the last is what the test of
-// legality finds for every move.
+// The king may not leave, cross or reach an attacked square. The check of legality, which runs for
+// every move, covers the square that it reaches.
 void AddCastling(const Position& position, std::vector<Move>& moves) {
   const Color us = position.side_to_move;
   const Square king = MakeSquare(4, us == kWhite ? 0 : 7);
@@ -93,7 +93,7 @@ void MoveCastlingRook(Position& position, const Move& move) {
             is_short ? move.to - 1 : move.to + 1);
 }
 
-// Returns whether anything was captured.
+// Removes a captured piece. Returns whether there was one.
 bool RemoveCaptured(Position& position, const Move& move, bool is_pawn) {
   const Color them = Opponent(position.side_to_move);
   Square captured = move.to;

@@ -1,4 +1,4 @@
-// Legal moves, enough to play random openings and follow an engine's games.
+// Legal moves: enough to play random openings and to follow the games of an engine.
 #ifndef PENSTOCK_RECORDS_CHESS_MOVES_H_
 #define PENSTOCK_RECORDS_CHESS_MOVES_H_
 
@@ -11,7 +11,7 @@
 
 namespace penstock::chess {
 
-// Castling is the king's move of two squares, as in UCI.
+// Castling is written as the king's move of two squares, as in UCI.
 struct Move {
   Square from;
   Square to;
@@ -19,22 +19,22 @@ struct Move {
   friend bool operator==(const Move&, const Move&) = default;
 };
 
-// In a fixed order. Empty: checkmate if the side to move is in check, else stalemate.
-// REQUIRES: a position as ParseFen() accepts.
+// All legal moves, in a fixed order. If there are none, it is checkmate if the side to move is in
+// check, else stalemate. REQUIRES: ParseFen() would accept the position.
 std::vector<Move> LegalMoves(const Position& position);
 
-// The position after `move`. REQUIRES: `move` is one of LegalMoves(position). The new
-// en-passant square is set only where EnPassantPossible(): positions that differ in nothing
-// that matters are then equal.
+// The position after `move`. The new en-passant square is set only if EnPassantPossible(), so that
+// positions compare equal if they differ in nothing that matters. REQUIRES: `move` is one of
+// LegalMoves(position).
 Position Play(const Position& position, const Move& move);
 
-// Neither side can ever mate: bare kings, or a single knight or bishop beside them.
+// Whether neither side can ever mate: only kings, or one knight or bishop beside them.
 bool IsDeadByMaterial(const Position& position);
 
-// UCI's notation: "e2e4", "e7e8q".
+// UCI notation: "e2e4", "e7e8q".
 std::string FormatMove(const Move& move);
 
-// The legal move that `text` names, or nullopt.
+// The legal move with the UCI notation `text`, or nullopt.
 std::optional<Move> FindMove(const Position& position, absl::string_view text);
 
 }  // namespace penstock::chess

@@ -20,7 +20,7 @@ uint64_t Perft(const Position& position, int depth) {
   return leaves;
 }
 
-// The published perft figures, https://www.chessprogramming.org/Perft_Results.
+// Published perft counts: https://www.chessprogramming.org/Perft_Results.
 TEST(MovesTest, CountsTheLeavesOfTheStartPosition) { EXPECT_EQ(Perft(At(kStartFen), 4), 197281u); }
 
 TEST(MovesTest, CountsTheLeavesOfKiwipete) {

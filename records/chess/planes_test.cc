@@ -20,8 +20,8 @@ PlaneBytes Planes(absl::string_view fen) { return EncodePlanes(ParseFen(fen).val
 
 bool Flag(const PlaneBytes& d, int flag) { return TestBit(d, kPlaneBits + flag); }
 
-// A second implementation that shares nothing with the first: a board of letters read from the
-// FEN's own text, each square asked who reaches it.
+// A second implementation that shares no code with the first. It reads a board of letters from the
+// text of the FEN, and checks for each square which pieces reach it.
 class SlowBoard {
  public:
   explicit SlowBoard(const std::string& fen) {
@@ -37,8 +37,8 @@ class SlowBoard {
     }
   }
 
-  // The piece letter on the plane's square counts for k = 0, 1; any such piece that reaches the
-  // square for k = 2, 3.
+  // For k = 0 and 1, whether the piece stands on the plane's square; for k = 2 and 3, whether any
+  // such piece reaches the square.
   bool Bit(int square, int t, int k) const {
     const char white = "PNBRQK"[t];
     const char piece = k % 2 == 0 ? white : static_cast<char>(std::tolower(white));
@@ -78,7 +78,7 @@ class SlowBoard {
         return (straight || diagonal) && Clear(from, to);
     }
   }
-  // All squares strictly between the two are empty.
+  // Whether all squares strictly between the two are empty.
   bool Clear(int from, int to) const {
     const int dx = (to % 8 > from % 8) - (to % 8 < from % 8);
     const int dy = (to / 8 > from / 8) - (to / 8 < from / 8);
@@ -110,10 +110,10 @@ TEST(PlanesTest, AgreeWithASlowComputation) {
   }
 }
 
-// Written out by hand: a1 is square 0; a rook's plane bit is 4 * 3; b1 has the knight.
+// Written by hand: a1 is square 0, the plane bit of a rook is 4 * 3, and a knight stands on b1.
 TEST(PlanesTest, LieWhereTheFormatSays) {
   const PlaneBytes d = Planes(kStartFen);
-  EXPECT_EQ(d[0], 0x00);  // a1: no pawn, no knight; none attacks it.
+  EXPECT_EQ(d[0], 0x00);  // a1: no pawn or knight stands on it, and none attacks it.
   EXPECT_EQ(d[1], 0x08);  // a1: the white rook.
   EXPECT_EQ(d[2], 0x00);
   EXPECT_EQ(d[3], 0x08);    // b1: the white knight.

@@ -1,4 +1,4 @@
-// A chess position as bitboards. Bit `square` of a board: square = 8 * rank + file, a1 = 0.
+// A chess position as bitboards. Bit `square` of a bitboard: square = 8 * rank + file, a1 = 0.
 #ifndef PENSTOCK_RECORDS_CHESS_POSITION_H_
 #define PENSTOCK_RECORDS_CHESS_POSITION_H_
 
@@ -18,6 +18,7 @@ constexpr int kNumPieceTypes = 6;
 using Square = int;  // 0..63
 using Bitboard = uint64_t;
 
+// Files and ranks are numbered from 0.
 constexpr Square MakeSquare(int file, int rank) { return 8 * rank + file; }
 constexpr int FileOf(Square square) { return square & 7; }
 constexpr int RankOf(Square square) { return square >> 3; }
@@ -26,7 +27,7 @@ constexpr Bitboard Bit(Square square) { return Bitboard{1} << square; }
 // "e4".
 std::string SquareName(Square square);
 
-// Rights to castle, as bits of Position::castling, in the order of FEN and of the flags.
+// Castling rights: bits of Position::castling, in the order of FEN and of the flags.
 constexpr int kWhiteShort = 1;
 constexpr int kWhiteLong = 2;
 constexpr int kBlackShort = 4;
@@ -38,18 +39,19 @@ struct Piece {
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
-// "PNBRQK" for White, lower case for Black.
+// One of "PNBRQK" for White, in lower case for Black.
 char PieceLetter(Piece piece);
+// nullopt: `letter` is no piece letter.
 std::optional<Piece> PieceOfLetter(char letter);
 
 struct Position {
   std::array<std::array<Bitboard, kNumPieceTypes>, 2> pieces = {};  // [color][type]
   Color side_to_move = kWhite;
   int castling = 0;
-  // The square that a pawn jumped over with the last move, as FEN has it, whether or not
-  // anything can capture there.
+  // The square that a pawn jumped over in the last move, as in a FEN, whether or not a capture is
+  // possible there.
   std::optional<Square> en_passant;
-  int halfmove_clock = 0;  // half-moves since the last capture or pawn move
+  int halfmove_clock = 0;  // Half-moves since the last capture or pawn move.
   int fullmove_number = 1;
 
   Bitboard PiecesOf(Color color) const;

@@ -41,7 +41,7 @@ absl::StatusOr<Score> ParseScore(absl::string_view text) {
 std::string FormatScore(const Score& score) {
   if (score.mate && score.stored == 0) return "#?";
   const char* sign = score.stored < 0 ? "-" : score.stored > 0 ? "+" : "";
-  // Unsigned, since a stored score of any int64 has a magnitude.
+  // Unsigned, because the magnitude of INT64_MIN does not fit into an int64.
   uint64_t magnitude = static_cast<uint64_t>(score.stored);
   if (score.stored < 0) magnitude = -magnitude;
   return absl::StrCat(score.mate ? "#" : "", sign, score.mate ? magnitude - 1 : magnitude);

@@ -1,4 +1,4 @@
-// An evaluation from White's view, as text and as it is stored.
+// An evaluation from White's point of view, as text and as it is stored.
 #ifndef PENSTOCK_RECORDS_CHESS_SCORE_H_
 #define PENSTOCK_RECORDS_CHESS_SCORE_H_
 
@@ -10,20 +10,20 @@
 
 namespace penstock::chess {
 
-// `stored` is the record's `s`: centipawns, or for a mate the sign of the winner (+ is White)
-// times (moves to mate + 1), hence never 0. `mate` is the record's mate bit.
+// `stored` is the record's feature `s`. It is in centipawns, or, for a mate, the sign of the winner
+// (+ is White) times (moves to mate + 1), hence never 0. `mate` is the record's mate bit.
 struct Score {
   bool mate = false;
   int64_t stored = 0;
   friend bool operator==(const Score&, const Score&) = default;
 };
 
-// "+36", "-68", "0": centipawns. "#+5", "#-3": mate in 5 by White, in 3 by Black. "#+0", "#-0":
-// mate on the board; the sign is the winner's, so a mate needs one. At most 1,000,000 either
-// way. kInvalidArgument otherwise.
+// Parses "+36", "-68" or "0" (centipawns), "#+5" or "#-3" (mate in 5 by White, in 3 by Black), and
+// "#+0" or "#-0" (mate on the board). The sign of a mate is the winner's and must be there.
+// Magnitudes are at most 1,000,000. kInvalidArgument: anything else.
 absl::StatusOr<Score> ParseScore(absl::string_view text);
 
-// ParseScore(FormatScore(s)) == s, but a mate stored as 0, which ParseScore() never makes, is
+// ParseScore(FormatScore(s)) == s. A mate stored as 0, which ParseScore() never returns, becomes
 // "#?".
 std::string FormatScore(const Score& score);
 

@@ -1,4 +1,4 @@
-// One line of a chess-tsv file: FEN, a tab, a score.
+// Parses a line of a chess-tsv file: a FEN, a tab and a score.
 #ifndef PENSTOCK_RECORDS_CHESS_TSV_LINE_H_
 #define PENSTOCK_RECORDS_CHESS_TSV_LINE_H_
 
@@ -10,14 +10,14 @@
 
 namespace penstock::chess {
 
-// What a record holds; 202 bytes of content.
+// The content of a chess record: 202 bytes.
 struct PackedPosition {
   PlaneBytes d;
   int64_t s;
 };
 
-// `line` is without its newline; one '\r' at the end is ignored. kInvalidArgument says what is
-// wrong with which part.
+// `line` has no line feed; one '\r' at the end is ignored. kInvalidArgument. The message says which
+// part is wrong, and why.
 absl::StatusOr<PackedPosition> ParseTsvLine(absl::string_view line);
 
 }  // namespace penstock::chess

@@ -1,4 +1,4 @@
-// Counts calls of operator new, so it is a program of its own.
+// Counts calls of operator new, and is therefore a separate program.
 #include <cstdlib>
 #include <string>
 
@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// Cuts all records and drops them.
+// Cuts all records and returns their number.
 uint64_t CountRecords(std::span<const uint8_t> shard, RecordCutter& cutter) {
   for (uint64_t records = 0;; ++records) {
     const auto cut = cutter.Next(shard, /*at_end=*/true);

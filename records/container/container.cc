@@ -51,7 +51,7 @@ absl::StatusOr<Container> DetectContainer(const ByteSource& source) {
   PENSTOCK_RETURN_IF_ERROR(source.ReadAt(0, head));
   const Compression compression = DetectCompression(head);
   if (compression != Compression::kNone) return ContainerOf(compression);
-  // An empty tar is nothing but blocks of zeros.
+  // An empty tar consists of blocks of zeros.
   const bool empty = std::ranges::all_of(head, [](uint8_t byte) { return byte == 0; });
   const bool tar = head.size() == kTarBlock && (empty || ParseTarHeader(head).ok());
   return tar ? Container::kWebDataset : Container::kTfRecord;

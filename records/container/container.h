@@ -1,4 +1,4 @@
-// The kinds of files that records are read from.
+// The containers that records are read from.
 #ifndef PENSTOCK_RECORDS_CONTAINER_CONTAINER_H_
 #define PENSTOCK_RECORDS_CONTAINER_CONTAINER_H_
 
@@ -11,14 +11,14 @@
 
 namespace penstock {
 
-// How a shard holds its records. The numbers are those of proto/manifest.proto.
+// How a shard stores its records. The numbers are those of proto/manifest.proto.
 enum class Container : uint8_t {
   kTfRecord = 0,
-  kGzip = 1,        // A TFRecord file, compressed.
-  kZstd = 2,        // The same.
-  kWebDataset = 3,  // A tar whose members of one name are a sample: webdataset.h.
-  kFixed = 4,       // Records of one size, without anything between them: fixed_records.h.
-  kImageFile = 5,   // One encoded image of a class: image_file.h.
+  kGzip = 1,        // A TFRecord file compressed with gzip.
+  kZstd = 2,        // A TFRecord file compressed with zstd.
+  kWebDataset = 3,  // A tar. Adjacent members of one name are a sample: webdataset.h.
+  kFixed = 4,       // Records of one size without framing: fixed_records.h.
+  kImageFile = 5,   // One encoded image, with the number of its class: image_file.h.
 };
 
 inline constexpr uint32_t kNumContainers = 6;
@@ -26,18 +26,19 @@ inline constexpr uint32_t kNumContainers = 6;
 // "TFRecord", "gzip", "zstd", "WebDataset", "fixed", "image file".
 absl::string_view ContainerName(Container container);
 
-// Of a TFRecord file with this compression.
+// The container of a TFRecord file with this compression.
 Container ContainerOf(Compression compression);
 
-// Whether it holds TFRecord frames, compressed or not. Others become frames when they are read
-// (frames.h).
+// Whether the container holds TFRecord frames, compressed or not. Records of other containers are
+// turned into frames when they are read (frames.h).
 bool HoldsFrames(Container container);
 
-// REQUIRES: HoldsFrames(container).
+// Inverse of ContainerOf(). REQUIRES: HoldsFrames(container).
 Compression CompressionOf(Container container);
 
-// By the first bytes of a file: a TFRecord file, compressed or not, or a tar. kFixed and kImageFile
-// cannot be told by their bytes; what is nothing known is kTfRecord.
+// Detects the container from the first bytes of a file: a TFRecord file, compressed or not, or a
+// tar. kFixed and kImageFile cannot be detected. An unknown file is taken for kTfRecord. Errors as
+// ByteSource::ReadAt().
 absl::StatusOr<Container> DetectContainer(const ByteSource& source);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Records of one size without framing, such as CIFAR's binary files.
+// Cuts records of one size without framing, such as CIFAR's binary files.
 #ifndef PENSTOCK_RECORDS_CONTAINER_FIXED_RECORDS_H_
 #define PENSTOCK_RECORDS_CONTAINER_FIXED_RECORDS_H_
 
@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// A payload is the record's own bytes. Not thread-safe.
+// The payload of a record is its bytes. Not thread-safe.
 class FixedRecordCutter final : public RecordCutter {
  public:
   // REQUIRES: record_bytes > 0.

@@ -1,4 +1,4 @@
-// Turns the bytes of a chunk into TFRecord frames.
+// Converts the bytes of a chunk to TFRecord frames.
 #ifndef PENSTOCK_RECORDS_CONTAINER_FRAMES_H_
 #define PENSTOCK_RECORDS_CONTAINER_FRAMES_H_
 
@@ -16,26 +16,28 @@
 
 namespace penstock {
 
-// What must be known of a file to cut its records.
+// What you must know about a file to cut its records.
 struct StoredRecords {
   Container container = Container::kTfRecord;
-  uint64_t record_bytes = 0;    // Of kFixed: of each record.
-  absl::string_view path = {};  // Of kImageFile.
-  uint32_t label = 0;           // Of kImageFile: its class.
+  uint64_t record_bytes = 0;    // kFixed: bytes of each record.
+  absl::string_view path = {};  // kImageFile: path of the file. Must outlive this struct.
+  uint32_t label = 0;           // kImageFile: number of its class.
 };
 
-// Returns `stored`; if it is unset, what the first bytes of the file say. Errors as
+// Returns `stored` if it is set, else what the first bytes of the file say. Errors as
 // DetectContainer().
 absl::StatusOr<StoredRecords> StoredAs(const ByteSource& source,
                                        const std::optional<StoredRecords>& stored);
 
-// `keys` may be null; who reads a whole WebDataset shard gives them: NewWebDatasetCutter().
+// Creates the cutter for these records. `keys` may be null; set it if you read a whole WebDataset
+// shard (NewWebDatasetCutter()). `keys` must outlive the cutter.
 // REQUIRES: !HoldsFrames(stored.container).
 std::unique_ptr<RecordCutter> NewCutter(const StoredRecords& stored, SampleKeys* keys = nullptr);
 
-// Fills `frames` with the records of `bytes` as plain TFRecord frames. kDataLoss: the bytes are
-// damaged, or hold records of other sizes. kResourceExhausted: Decompressor::Step().
-// REQUIRES: stored.container is not kTfRecord, whose bytes are frames already.
+// Fills `frames` with the records of `bytes` as uncompressed TFRecord frames.
+// kDataLoss: the bytes are damaged, or their records have other sizes.
+// kResourceExhausted: as Decompressor::Step().
+// REQUIRES: stored.container is not kTfRecord, whose bytes already are frames.
 absl::Status MakeFrames(const StoredRecords& stored, std::span<const uint8_t> bytes,
                         std::span<uint8_t> frames);
 

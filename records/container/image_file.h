@@ -1,4 +1,4 @@
-// A file of one encoded image as a record.
+// Reads a file that is one encoded image as one record.
 #ifndef PENSTOCK_RECORDS_CONTAINER_IMAGE_FILE_H_
 #define PENSTOCK_RECORDS_CONTAINER_IMAGE_FILE_H_
 
@@ -11,10 +11,10 @@
 
 namespace penstock {
 
-// The payload is a tf.train.Example with the features
+// The payload is a tf.train.Example with these features:
 //   image/class/label  int64
-//   image/encoded      bytes, those of the file
-//   image/filename     bytes, the name behind the last slash of `path`
+//   image/encoded      the bytes of the file
+//   image/filename     bytes: the name after the last slash of `path`
 // Not thread-safe.
 class ImageFileCutter final : public RecordCutter {
  public:

@@ -1,5 +1,5 @@
-// The records of a pax extended header: "LENGTH KEY=VALUE\n" each, where LENGTH is a decimal number
-// and counts the whole record.
+// Parses the records of a pax extended header. A record is "LENGTH KEY=VALUE\n", where LENGTH is a
+// decimal number: the bytes of the whole record.
 #ifndef PENSTOCK_RECORDS_CONTAINER_PAX_RECORDS_H_
 #define PENSTOCK_RECORDS_CONTAINER_PAX_RECORDS_H_
 
@@ -14,16 +14,16 @@ struct PaxRecord {
   absl::string_view value;
 };
 
-// False unless `text` is decimal digits alone and the number has at most 64 bits.
+// True if `text` is decimal digits only and the number fits into 64 bits; `number` is then set.
 bool ParsePaxNumber(absl::string_view text, uint64_t& number);
 
 // Not thread-safe.
 class PaxRecords {
  public:
-  // `text` must outlive the reader and what it returns.
+  // `text` must outlive this object and the records that it returns.
   explicit PaxRecords(absl::string_view text) : left_(text) {}
 
-  // False at the end, and where a record is malformed: then failed() is true.
+  // Reads the next record. False at the end, or if a record is malformed; failed() is then true.
   bool Next(PaxRecord& record);
   bool failed() const { return failed_; }
 

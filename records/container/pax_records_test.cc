@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// "key=value" of each record, and "failed" at the end if one is malformed.
+// "key=value" for each record, and "failed" at the end if one is malformed.
 std::vector<std::string> ReadPax(absl::string_view text) {
   PaxRecords records(text);
   PaxRecord record;

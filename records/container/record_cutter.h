@@ -1,5 +1,5 @@
-// Shards in a container other than TFRecord are cut into records, whose payloads are Examples
-// (docs/internals/adr/2026-11-26-other-containers-become-examples.md).
+// Cuts shards in containers other than TFRecord into records. The payload of each record is an
+// Example (docs/internals/adr/2026-11-26-other-containers-become-examples.md).
 #ifndef PENSTOCK_RECORDS_CONTAINER_RECORD_CUTTER_H_
 #define PENSTOCK_RECORDS_CONTAINER_RECORD_CUTTER_H_
 
@@ -10,17 +10,17 @@
 
 namespace penstock {
 
-// Cuts the records from the front of a shard's bytes. A record and its payload depend on the bytes
-// of the record alone, so a chunk gives the same records as the shard. Not thread-safe.
+// Cuts records from the front of a shard's bytes. A record and its payload depend only on the bytes
+// of the record, so a chunk gives the same records as the whole shard. Not thread-safe.
 class RecordCutter {
  public:
   struct Cut {
     enum class What : uint8_t { kRecord, kMore, kEnd };
     What what = What::kEnd;
-    // kRecord: bytes up to the record's end, including all that lies before the record.
-    // kMore: bytes that the next call must have before it can say more; more than bytes.size(). If
-    // the file ends before them, pass all that is left and `at_end`.
-    // kEnd: all of `bytes`; neither they nor what follows them hold a record.
+    // kRecord: bytes up to the end of the record, including everything before the record.
+    // kMore: bytes that the next call needs, more than bytes.size(). If the file has fewer bytes,
+    // pass all that are left, with `at_end`.
+    // kEnd: all of `bytes`. Neither they nor anything after them holds a record.
     uint64_t size = 0;
     // kRecord: a serialized tf.train.Example, valid until the next call.
     std::span<const uint8_t> payload;
@@ -28,11 +28,13 @@ class RecordCutter {
 
   virtual ~RecordCutter() = default;
 
-  // `bytes` begin where the last record ended. After kMore they begin with the bytes of the last
-  // call; after anything else, an error included, they may be those of another shard or chunk.
-  // `at_end`: nothing follows `bytes` in the file or chunk; kMore is then never returned.
-  // kDataLoss: damaged or refused. kResourceExhausted: a limit of the container is passed. Both
-  // name the cause and where it lies, in bytes from the front of `bytes`.
+  // Cuts the next record. `bytes` begin where the last record ended. After kMore they begin with
+  // the bytes of the last call. After anything else, errors included, they may come from another
+  // shard or chunk. `at_end` says that nothing follows `bytes` in the file or chunk; the result is
+  // then never kMore.
+  // kDataLoss: the bytes are damaged or refused.
+  // kResourceExhausted: a limit of the container is exceeded.
+  // Messages name the cause and its place, in bytes from the front of `bytes`.
   virtual absl::StatusOr<Cut> Next(std::span<const uint8_t> bytes, bool at_end) = 0;
 };
 

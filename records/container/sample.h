@@ -1,4 +1,4 @@
-// The members of one WebDataset sample, as an Example.
+// Builds an Example from the members of one WebDataset sample.
 #ifndef PENSTOCK_RECORDS_CONTAINER_SAMPLE_H_
 #define PENSTOCK_RECORDS_CONTAINER_SAMPLE_H_
 
@@ -15,36 +15,40 @@
 
 namespace penstock {
 
-// The feature that has a sample's key.
+// The feature that holds the key of a sample.
 inline constexpr absl::string_view kSampleKey = "__key__";
 
-// The Example has the feature kSampleKey with the key, then a feature for each member, ordered by
+// The Example has the feature kSampleKey with the key, then one feature for each member, ordered by
 // name. A feature is named after the extension in lower case (ASCII) and has the member's bytes.
-// Where the extension's last part is cls, cls2, class, count, index, inx or id, and the text is a
-// whole decimal number of 64 bits with white space around it at most, the feature is that int64:
-// so decodes basichandlers() of webdataset/autodecode.py.
 //
-// Recycles its memory. Not thread-safe.
+// Exception: if the last part of the extension is cls, cls2, class, count, index, inx or id, and
+// the text is a whole decimal number of 64 bits, possibly surrounded by white space, then the
+// feature is that int64. This matches basichandlers() of webdataset/autodecode.py.
+//
+// Reuses its memory. Not thread-safe.
 class Sample {
  public:
+  // Removes all members.
   void Clear();
   bool empty() const { return parts_.empty(); }
 
   // REQUIRES: not empty().
   absl::string_view key() const { return absl::string_view(names_).substr(0, key_size_); }
-  // Where the last member ends, in the bytes that the members count from.
+  // The end of the last member, as an offset in the same bytes as the members' offsets.
   uint64_t end() const { return end_; }
 
   // Adds a member. REQUIRES: empty(), or name.key == key().
   void Add(const SampleName& name, const TarMember& member);
 
-  // The serialized Example, valid until the next call; copies each member once from `bytes`.
-  // kDataLoss: two members have the same extension. REQUIRES: not empty().
+  // Returns the serialized Example, valid until the next call of any method. Copies each member
+  // once from `bytes`.
+  // kDataLoss: two members have the same extension.
+  // REQUIRES: not empty().
   absl::StatusOr<std::span<const uint8_t>> Build(std::span<const uint8_t> bytes);
 
  private:
   struct Part {
-    size_t name, name_size;  // The extension in names_.
+    size_t name, name_size;  // Where the extension is in names_.
     uint64_t data, size;
   };
   absl::string_view NameOf(const Part& part) const {
@@ -52,7 +56,7 @@ class Sample {
   }
   absl::Status CheckNames() const;
 
-  std::string names_;  // The key, then the extensions in lower case.
+  std::string names_;  // The key, followed by the extensions in lower case.
   size_t key_size_ = 0;
   std::vector<Part> parts_;
   uint64_t end_ = 0;

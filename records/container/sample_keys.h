@@ -1,4 +1,4 @@
-// Finds samples of a WebDataset whose members do not follow one another.
+// Detects samples of a WebDataset whose members are not adjacent.
 #ifndef PENSTOCK_RECORDS_CONTAINER_SAMPLE_KEYS_H_
 #define PENSTOCK_RECORDS_CONTAINER_SAMPLE_KEYS_H_
 
@@ -10,12 +10,12 @@
 
 namespace penstock {
 
-// The keys of one shard's samples as hashes of 64 bits: 10 to 21 bytes a sample, with the table's
-// free places. Of ten million samples, two have the same hash by chance once in
-// 300,000 shards. Not thread-safe.
+// The keys of the samples of one shard, as hashes of 64 bits. They take 10 to 21 bytes a sample,
+// including free places of the table. Among ten million samples, two have the same hash by chance
+// once in 300,000 shards. Not thread-safe.
 class SampleKeys {
  public:
-  // Tells of the next sample. kDataLoss: a sample of the same key came before.
+  // Adds the key of the next sample. kDataLoss: an earlier sample has the same key.
   absl::Status Add(absl::string_view key);
 
  private:

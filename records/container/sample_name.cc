@@ -14,7 +14,7 @@ bool IsMeta(absl::string_view path) {
 
 std::optional<SampleName> SplitSampleName(absl::string_view path) {
   if (IsMeta(path)) return std::nullopt;
-  const size_t begin = path.rfind('/') + 1;  // 0 without a slash.
+  const size_t begin = path.rfind('/') + 1;  // 0 if there is no slash.
   const size_t dot = path.find('.', begin);
   if (dot == path.npos || dot == begin || dot + 1 == path.size()) return std::nullopt;
   return SampleName{path.substr(0, dot), path.substr(dot + 1)};

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// "key|extension", or "none".
+// "key|extension", or "none" for nullopt.
 std::string Split(absl::string_view path) {
   const std::optional<SampleName> name = SplitSampleName(path);
   return name ? absl::StrCat(name->key, "|", name->extension) : "none";

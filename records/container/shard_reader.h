@@ -1,4 +1,4 @@
-// Reads a shard of any kind from its beginning to its end.
+// Reads a shard of any container from beginning to end.
 #ifndef PENSTOCK_RECORDS_CONTAINER_SHARD_READER_H_
 #define PENSTOCK_RECORDS_CONTAINER_SHARD_READER_H_
 
@@ -13,30 +13,33 @@
 
 namespace penstock {
 
-// Holds one record. Not thread-safe.
+// Holds one record in memory. Not thread-safe.
 class ShardReader {
  public:
-  // If `stored` is unset, the first bytes of the file say it. `source` must outlive the reader.
+  // If `stored` is unset, the container is detected from the first bytes of the file. `source` must
+  // outlive the reader. Errors as DetectContainer().
   static absl::StatusOr<ShardReader> Create(const ByteSource& source,
                                             const std::optional<StoredRecords>& stored = {});
 
-  // True: `record` is filled, valid until the next call; its offset is that in the file, or in what
-  // a compressed one unpacks to. False: a clean end. Errors as TfRecordReader::Next().
+  // True: `record` is filled, and valid until the next call. Its offset counts bytes of the file,
+  // or of the decompressed data if the file is compressed. False: a clean end. Errors as
+  // TfRecordReader::Next().
   absl::StatusOr<bool> Next(Record& record);
 
  private:
   explicit ShardReader(const ByteSource& source) : source_(&source) {}
   absl::StatusOr<bool> NextCut(Record& record);
-  // Until `size` bytes of the source are in buffer_, or all of them are.
+  // Reads until buffer_ has `size` bytes of the source, or all that are left.
   absl::Status Fill(uint64_t size);
 
   const ByteSource* source_;
-  std::unique_ptr<TfRecordReader> frames_;  // Of files that hold frames; else the rest is used.
+  std::unique_ptr<TfRecordReader> frames_;  // For files that hold frames. For others, the members
+                                            // below are used.
   std::unique_ptr<RecordCutter> cutter_;
-  std::vector<uint8_t> buffer_;  // From offset_ on.
+  std::vector<uint8_t> buffer_;  // The bytes of the source from offset_ on.
   uint64_t offset_ = 0;
   uint64_t number_ = 0;
-  size_t taken_ = 0;  // Bytes of the record that was given out last.
+  size_t taken_ = 0;  // Bytes of the record that was returned last.
 };
 
 }  // namespace penstock

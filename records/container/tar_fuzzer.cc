@@ -1,6 +1,6 @@
-// Any bytes as a WebDataset shard, as they are and with right checksums: the same records whether
-// the bytes are there at once or arrive one by one, records of which each gives the same payload by
-// itself, and bounded memory.
+// Reads any bytes as a WebDataset shard, unchanged and with corrected checksums. The records must
+// be the same whether the bytes are there at once or arrive one by one, each record must give the
+// same payload when it is read alone, and memory must be bounded.
 #include <cstdlib>
 #include <vector>
 
@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<uint8_t> shard(data, data + size);
   penstock::Fuzz(shard);
   for (size_t at = 0; at + penstock::kTestTarBlock <= size; at += penstock::kTestTarBlock) {
-    if (shard[at] == 0) continue;  // It may be one of the blocks that end the archive.
+    if (shard[at] == 0) continue;  // Possibly one of the blocks that end the archive.
     penstock::StoreChecksum(reinterpret_cast<char*>(shard.data()) + at);
   }
   penstock::Fuzz(shard);

@@ -19,10 +19,11 @@ absl::string_view FieldText(std::span<const uint8_t> block, Field field) {
   return {reinterpret_cast<const char*>(block.data()) + field.begin, field.size};
 }
 
-// Up to the first NUL, or all of it.
+// The field up to its first NUL, or all of it.
 absl::string_view NameIn(absl::string_view field) { return field.substr(0, field.find('\0')); }
 
-// All bits but the first: big-endian, the second bit is the sign.
+// The field is big-endian. The first bit marks the format and is skipped; the second bit is the
+// sign.
 std::optional<uint64_t> ParseBase256(absl::string_view field) {
   if (field[0] & 0x40) return std::nullopt;
   uint64_t value = field[0] & 0x3f;
@@ -33,7 +34,7 @@ std::optional<uint64_t> ParseBase256(absl::string_view field) {
   return value;
 }
 
-// Octal digits after spaces, up to a space or NUL. A blank field is 0.
+// Octal digits after optional spaces, up to a space or NUL. A blank field is 0.
 std::optional<uint64_t> ParseOctal(absl::string_view field) {
   field.remove_prefix(std::min(field.find_first_not_of(' '), field.size()));
   uint64_t value = 0;  // At most 36 bits.
@@ -50,8 +51,8 @@ std::optional<uint64_t> ParseNumber(absl::string_view field) {
 }
 
 struct Sums {
-  uint32_t bytes = 0;  // As numbers from 0 to 255.
-  uint32_t high = 0;   // How many have their first bit set.
+  uint32_t bytes = 0;  // Sum of the bytes as numbers from 0 to 255.
+  uint32_t high = 0;   // How many bytes have their first bit set.
 };
 
 Sums SumOf(std::span<const uint8_t> bytes) {

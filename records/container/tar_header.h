@@ -1,4 +1,4 @@
-// The header block of a tar member: POSIX ustar and pax, GNU tar, and V7.
+// Parses the header block of a tar member: POSIX ustar and pax, GNU tar, and V7.
 //
 //   offset  bytes  field
 //        0    100  name
@@ -21,15 +21,17 @@ namespace penstock {
 constexpr size_t kTarBlock = 512;
 
 struct TarHeader {
-  // The name is `prefix`, a slash unless it is empty, and `name`. Both point into the block.
+  // The full name is `prefix`, a slash unless `prefix` is empty, and `name`. Both point into the
+  // block.
   absl::string_view prefix;
   absl::string_view name;
-  char type = '0';  // V7's NUL, a regular file, is '0'.
-  uint64_t size = 0;
+  char type = '0';    // A NUL, which V7 writes for a regular file, is returned as '0'.
+  uint64_t size = 0;  // Bytes of the member.
 };
 
-// `block` has kTarBlock bytes. kDataLoss: the checksum is wrong, or the size is no number from 0 to
-// 2^64 - 1. Some old programs summed the bytes as signed numbers; both sums are accepted.
+// REQUIRES: `block` has kTarBlock bytes. kDataLoss: the checksum is wrong, or the size is not a
+// number from 0 to 2^64 - 1. Some old programs sum the bytes as signed numbers; both sums are
+// accepted.
 absl::StatusOr<TarHeader> ParseTarHeader(std::span<const uint8_t> block);
 
 }  // namespace penstock

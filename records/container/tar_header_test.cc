@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 absl::StatusOr<TarHeader> Parse(const std::string& block) { return ParseTarHeader(BytesOf(block)); }
 
-// The header of "a.jpg" with other bytes in a field.
+// The header of "a.jpg" with the field at `begin` overwritten by `text`.
 std::string HeaderWith(size_t begin, absl::string_view text) {
   std::string block = TarHeaderBlock("a.jpg", 7);
   PutField(begin, text, block.data());

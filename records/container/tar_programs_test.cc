@@ -1,4 +1,4 @@
-// Archives that GNU tar writes.
+// Tests archives written by GNU tar.
 #include <sys/stat.h>
 
 #include <cstdlib>
@@ -25,7 +25,7 @@ class TarProgramsTest : public ::testing::Test {
     if (std::system("tar --version 2>/dev/null | grep -q GNU") != 0) GTEST_SKIP() << "no GNU tar";
   }
 
-  // The records of the archive that tar makes of files_ with these options.
+  // Archives files_ with tar and these options, and returns the records.
   CutRecords Archive(const std::string& options) {
     const std::string command = absl::StrCat("tar -C ", files_.path(), " --sort=name -cf ",
                                              out_.File("x.tar"), " ", options);
@@ -40,7 +40,7 @@ class TarProgramsTest : public ::testing::Test {
   TempFolder files_, out_;
 };
 
-// 3 samples of 2 members.
+// Writes 3 samples of 2 members.
 void WriteSamples(const std::string& folder, const TempFolder& files) {
   for (const char* key : {"a", "b", "c"}) {
     files.Write(absl::StrCat(folder, key, ".jpg"), std::string(1000, key[0]));

@@ -10,9 +10,9 @@
 namespace penstock {
 namespace {
 
-// Larger sizes are damage; below, sums of offsets do not overflow.
+// Larger sizes are damage. This bound keeps the sums of offsets below from overflowing.
 constexpr uint64_t kMaxSize = uint64_t{1} << 62;
-// A name may be long; messages show its front.
+// Quotes the front of a name, because a name may be long.
 std::string Quoted(absl::string_view name) { return absl::StrCat("'", name.substr(0, 200), "'"); }
 
 uint64_t Padded(uint64_t size) { return (size + kTarBlock - 1) / kTarBlock * kTarBlock; }
@@ -21,10 +21,10 @@ bool IsZero(std::span<const uint8_t> bytes) {
   return std::ranges::all_of(bytes, [](uint8_t byte) { return byte == 0; });
 }
 
-// Whether the header tells of the member behind it, or of all of them.
+// Whether the header describes the next member, or all members, instead of being one.
 bool IsExtra(char type) { return absl::string_view("LKxg").find(type) != absl::string_view::npos; }
 
-// Why a member of the type is refused; empty for files and directories.
+// Why a member of this type is refused. Empty for files and directories.
 std::string Refusal(char type) {
   switch (type) {
     case '0':
@@ -53,7 +53,7 @@ bool HasNoData(char type, absl::string_view name) {
   return type == '5' || type == 'V' || absl::EndsWith(name, "/");
 }
 
-// A pax key that says where in a file the bytes of its member lie (GNU tar).
+// The pax keys with which GNU tar says where in a sparse file the member's bytes lie.
 bool IsSparseKey(absl::string_view key) { return absl::StartsWith(key, "GNU.sparse."); }
 
 absl::Status CheckGlobalRecord(const PaxRecord& record) {
@@ -146,7 +146,7 @@ absl::StatusOr<TarReader::Found> TarReader::ReadExtra(const TarHeader& header,
 
 absl::Status TarReader::TakeExtra(char type, absl::string_view text) {
   extra_.any |= type != 'g';
-  if (type == 'K') return absl::OkStatus();  // The target of a link, which is refused.
+  if (type == 'K') return absl::OkStatus();  // The target of a link, which is refused anyway.
   if (type == 'L') {
     const absl::string_view name = text.substr(0, text.find('\0'));
     name_.assign(name.data(), name.size());
@@ -162,7 +162,7 @@ absl::Status TarReader::TakeExtra(char type, absl::string_view text) {
   return records.failed() ? Error("damaged: pax records of a wrong length") : absl::OkStatus();
 }
 
-// An empty value takes back what a global header has said: there is nothing to take back.
+// An empty value cancels the value of a global header. There is none to cancel.
 absl::Status TarReader::TakePaxRecord(const PaxRecord& record) {
   extra_.sparse |= IsSparseKey(record.key);
   if (record.value.empty()) return absl::OkStatus();

@@ -14,53 +14,56 @@
 
 namespace penstock {
 
-// A regular file. Offsets count from the front of the archive's bytes.
+// A regular file. Offsets are in bytes from the front of the archive's bytes.
 struct TarMember {
   absl::string_view name;  // Valid until the next call of the reader.
-  uint64_t data = 0;       // Where its bytes begin; all of them are there.
+  uint64_t data = 0;       // Where its bytes begin. All of them are available.
   uint64_t size = 0;
 
-  // Where the next member begins, if there is one.
+  // Where the next header begins, if there is one.
   uint64_t end() const { return data + (size + kTarBlock - 1) / kTarBlock * kTarBlock; }
 };
 
-// Reads ustar, pax, GNU tar's and V7's headers, long names and sizes among them. Directories,
-// volume labels and global pax headers are skipped. Two blocks of zeros end the archive; so does
-// the end of the bytes. Holds the name of one member. Not thread-safe.
+// Reads the headers of ustar, pax, GNU tar and V7, including long names and sizes. Directories,
+// volume labels and global pax headers are skipped. The archive ends with two blocks of zeros, or
+// with the end of the bytes. Holds the name of one member. Not thread-safe.
 class TarReader {
  public:
-  // The header before a member with its long name or its pax records may have so many bytes.
+  // Limit for the extra header with the long name or the pax records of a member.
   static constexpr uint64_t kMaxExtraBytes = uint64_t{1} << 20;
 
   enum class Found : uint8_t { kMember, kMore, kEnd };
 
-  // Goes on behind the last member; `bytes` begin with those of the last call. `at_end`: nothing
-  // follows `bytes`.
-  // kMember: `member` is filled. kMore, never returned `at_end`: needed() says what is missing.
-  // kDataLoss: damaged, cut, or refused: links, devices, sparse files, unknown types, and global
-  // pax headers that would name or size members. kResourceExhausted: more than kMaxExtraBytes.
+  // Finds the next member. `bytes` begin with the bytes of the last call. `at_end` says that
+  // nothing follows `bytes`.
+  // kMember: `member` is filled.
+  // kMore: needed() says how many bytes are needed. Never returned if `at_end`.
+  // kEnd: there are no more members.
+  // kDataLoss: the archive is damaged, truncated or refused. Refused are links, devices, sparse
+  // files, unknown types, and global pax headers that would name or size members.
+  // kResourceExhausted: an extra header has more than kMaxExtraBytes.
   // Messages begin with "byte N", counted from the front of `bytes`.
   absl::StatusOr<Found> Next(std::span<const uint8_t> bytes, bool at_end, TarMember& member);
 
-  // After kMore: the bytes that the next call must have.
+  // After kMore: the number of bytes that the next call needs.
   uint64_t needed() const { return needed_; }
 
-  // Begins with another archive, or with another member of this one.
+  // Prepares for another archive, or for another member of the same one.
   void Reset();
 
  private:
-  // kMember: a header lies at the position.
+  // kMember: there is a header at the position.
   absl::StatusOr<Found> FindHeader(std::span<const uint8_t> bytes, bool at_end);
-  // kMember: the `size` bytes that follow the header of `name` are there too.
+  // kMember: the `size` bytes after the header of `name` are available too.
   absl::StatusOr<Found> FindData(absl::string_view name, uint64_t size,
                                  std::span<const uint8_t> bytes, bool at_end);
-  // kMember: the extra header at the position is read, and passed.
+  // kMember: the extra header at the position has been read and passed.
   absl::StatusOr<Found> ReadExtra(const TarHeader& header, std::span<const uint8_t> bytes,
                                   bool at_end);
   absl::Status TakeExtra(char type, absl::string_view text);
   absl::Status TakePaxRecord(const PaxRecord& record);
   void TakeName(const TarHeader& header);
-  // Moves behind the member at the position, which has `size` bytes.
+  // Moves past the member at the position, which has `size` bytes.
   void Pass(uint64_t size);
 
   Found NeedMore(uint64_t bytes) {
@@ -70,14 +73,14 @@ class TarReader {
   absl::Status Error(absl::string_view why) const;
   absl::Status MemberError(absl::string_view why) const;
 
-  uint64_t position_ = 0;  // All that lies before it is read.
+  uint64_t position_ = 0;  // Everything before it has been read.
   uint64_t needed_ = 0;
-  std::string name_;  // Of the member at the position.
+  std::string name_;  // Name of the member at the position.
 
-  // What extra headers say of the member at the position.
+  // What extra headers say about the member at the position.
   struct Extra {
     bool any = false;
-    bool name = false;  // It is in name_.
+    bool name = false;  // The name is in name_.
     bool sparse = false;
     std::optional<uint64_t> size;
   };

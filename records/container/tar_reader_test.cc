@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 using namespace std::string_literals;
 using Found = TarReader::Found;
 
-// "name=content" of each member.
+// "name=content" for each member.
 absl::StatusOr<std::vector<std::string>> ReadMembers(absl::string_view archive) {
   TarReader reader;
   TarMember member;
@@ -215,7 +215,7 @@ TEST(TarReaderTest, SizesNearTwoTo64DoNotOverflow) {
 
 TEST(TarReaderTest, AsksForAMemberAndTheNextHeader) {
   std::string header = TarHeaderBlock("a.jpg", 0);
-  PutField(124, "\x80\0\0\0\0\0\0\2\0\0\0\1"s, header.data());  // 8 GiB and a byte.
+  PutField(124, "\x80\0\0\0\0\0\0\2\0\0\0\1"s, header.data());  // 8 GiB and one byte.
   StoreChecksum(header.data());
   TarReader reader;
   TarMember member;

@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// "name=bytes", or "name:int" of each feature.
+// "name=bytes" or "name:int" for each feature.
 std::string Describe(std::span<const uint8_t> payload) {
   std::vector<std::string> features;
   const absl::Status status = ForEachFeature(payload, [&](const FeatureView& feature) {
@@ -41,7 +41,7 @@ CutRecords CutSamples(absl::string_view archive, Growth growth = Growth::kWhole)
   return CutAll(BytesOf(archive), *cutter, growth);
 }
 
-// The samples of a whole archive, described; whatever way its bytes arrive.
+// Describes the samples of a whole archive. They must not depend on how its bytes arrive.
 absl::StatusOr<std::vector<std::string>> Samples(const TarBuilder& archive) {
   const CutRecords whole = CutSamples(archive.bytes());
   for (Growth growth : {Growth::kAsNeeded, Growth::kByByte}) {
@@ -182,7 +182,7 @@ TEST(WebDatasetTest, TellsOfKeysAndReturnsTheirError) {
 TEST(WebDatasetTest, ReportsACutAtEveryByte) {
   TarBuilder archive;
   archive.File("a.jpg", "alpha").LongName("b.jpg").File("b", "beta").File("b.cls", "1");
-  // After these bytes the members before are whole, up to the next header.
+  // Archives cut to a size in these ranges are complete: the cut lies between two members.
   const std::pair<size_t, size_t> whole[] = {
       {0, 0}, {512 + 5, 1024}, {2560 + 4, 3072}, {3584 + 1, 4096}};
   for (size_t size = 0; size <= archive.bytes().size(); ++size) {

@@ -11,7 +11,7 @@
 namespace penstock::wire {
 namespace {
 
-// An engine has a program for each, by number.
+// An engine has one program for each wire dtype, indexed by its number.
 static_assert(v1::PieceDtype_MAX == kNumWireDtypes);
 
 void ToProto(const ClientHello& hello, v1::ClientMessage& message) {
@@ -156,7 +156,8 @@ absl::Status CheckChunk(const v1::OpenWindow& window, const v1::ChunkRef& chunk)
 }
 
 absl::Status CheckCounts(const v1::OpenWindow& window) {
-  const int spares = window.has_spare() ? 1 : 0;  // Whose shard may be another one.
+  const int spares = window.has_spare() ? 1 : 0;  // The spare's shard may differ from those of the
+                                                  // chunks.
   if (window.chunk_size() > kMaxChunksPerWindow ||
       window.shard_size() > kMaxChunksPerWindow + spares) {
     return absl::InvalidArgumentError(
@@ -179,7 +180,8 @@ absl::Status CheckCounts(const v1::OpenWindow& window) {
   return spares == 0 ? absl::OkStatus() : CheckChunk(window, window.spare());
 }
 
-// A spare's follow those of the chunks, which must not name it.
+// Returns the damaged records of the chunks, then those of the spare. The first list must not name
+// the spare.
 absl::StatusOr<std::vector<DamagedRecord>> DamagedOf(const v1::OpenWindow& window) {
   std::vector<DamagedRecord> out;
   out.reserve(window.damaged_size() + window.spare_damaged_size());

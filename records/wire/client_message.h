@@ -1,4 +1,5 @@
-// What a client says, between the structs of engine/messages.h and the bytes of proto/pieces.proto.
+// The messages of a client: converts between the structs of engine/messages.h and the bytes of
+// proto/pieces.proto.
 #ifndef PENSTOCK_RECORDS_WIRE_CLIENT_MESSAGE_H_
 #define PENSTOCK_RECORDS_WIRE_CLIENT_MESSAGE_H_
 
@@ -17,7 +18,7 @@ struct ClientHello {
   uint32_t protocol_version = kFirstProtocolVersion;
   StreamOptions options;
 };
-// The first protocol version that has what the stream needs.
+// The lowest protocol version that supports what the stream needs.
 uint32_t ProtocolVersionOf(const StreamOptions& options);
 
 struct Cancel {
@@ -33,14 +34,14 @@ struct SharedMemoryMapped {};
 using ClientMessage =
     std::variant<ClientHello, OpenWindow, Fetch, Cancel, Release, Ack, SharedMemoryMapped>;
 
-// A serialised ClientMessage of pieces.proto.
+// Serializes a ClientMessage of pieces.proto.
 std::string Encode(const ClientMessage& message);
 
-// Reads `bytes` to its end. Whether a window's chunks lie in its shards and a fetch's rows in its
-// window is the session's to check; what comes out of here is in range for the structs.
+// Parses `bytes` up to their end. The values are in range for the structs. The session must still
+// check whether a window's chunks lie in its shards, and a fetch's rows in its window.
 //
-// kInvalidArgument: not a ClientMessage, nothing set in it, a value that no enum has, or beyond a
-// limit of limits.h.
+// kInvalidArgument: the bytes are not a ClientMessage, no field is set, a value belongs to no enum,
+// or a limit of limits.h is exceeded.
 absl::StatusOr<ClientMessage> ParseClientMessage(google::protobuf::io::ZeroCopyInputStream& bytes);
 
 }  // namespace penstock::wire

@@ -1,4 +1,4 @@
-// Whatever parses must survive being said again.
+// Every message that parses must survive encoding and parsing again.
 #include <cstdlib>
 
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
@@ -15,7 +15,7 @@ absl::StatusOr<penstock::wire::ClientMessage> Parse(const void* data, size_t siz
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  google::protobuf::SetLogHandler(nullptr);  // It would report every string that is not UTF-8.
+  google::protobuf::SetLogHandler(nullptr);  // It would log every string that is not UTF-8.
   return 0;
 }
 

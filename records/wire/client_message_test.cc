@@ -42,7 +42,7 @@ OpenWindow TwoChunks() {
   return window;
 }
 
-// What ParseClient says of a valid OpenWindow after `damage`.
+// The status of ParseClient() for a valid OpenWindow that `damage` has changed.
 absl::Status ParseDamaged(const std::function<void(v1::OpenWindow&)>& damage) {
   v1::ClientMessage message;
   EXPECT_TRUE(message.ParseFromString(Encode(TwoChunks())));
@@ -71,7 +71,7 @@ TEST(ClientMessageTest, HelloSurvivesTheWire) {
   EXPECT_TRUE(out.options.replace_undecodable);
 }
 
-// So that servers of both versions serve chess.
+// A client must request the lowest version, so that servers of all versions serve chess.
 TEST(ClientMessageTest, AHelloSaysTheFirstVersionThatHasWhatItNeeds) {
   StreamOptions options;
   options.spec.add_tensor()->mutable_bits()->set_feature("d");
@@ -107,11 +107,11 @@ TEST(ClientMessageTest, OpenWindowSurvivesTheWire) {
   EXPECT_EQ(out.key, 0x0123456789abcdefu);
   EXPECT_EQ(out.augmentation_key, 0xfedcba9876543210u);
   EXPECT_EQ(out.damaged, TwoChunks().damaged);
-  // Every field, the others included.
+  // Compares every field, also those that are not named above.
   EXPECT_EQ(Encode(out), Encode(TwoChunks()));
 }
 
-// The same with a spare in a shard of its own, two of whose records are damaged.
+// As TwoChunks(), with a spare in its own shard, two of whose records are damaged.
 OpenWindow WithSpare() {
   OpenWindow window = TwoChunks();
   window.shards.push_back({.path = "b/y.tfrecord", .size = 500});
@@ -133,7 +133,7 @@ TEST(ClientMessageTest, ASpareSurvivesTheWire) {
   EXPECT_EQ(Encode(out), Encode(WithSpare()));
 }
 
-// So that an older server, which skips the new fields, sees a window that is sound.
+// An older server skips the new fields. It must then see a valid window.
 TEST(ClientMessageTest, ASpareIsNotAmongTheChunks) {
   v1::ClientMessage message;
   ASSERT_TRUE(message.ParseFromString(Encode(WithSpare())));
@@ -257,7 +257,7 @@ TEST(ClientMessageTest, RefusesASpecOfTooManyTensors) {
 
 TEST(ClientMessageTest, RefusesEmptyInputAndUnknownMessages) {
   EXPECT_THAT(ParseClient(""), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("without")));
-  // Field 15, a number: what a newer client might say.
+  // Field 15, a number: a field that a newer client might send.
   EXPECT_THAT(ParseClient("\x78\x01"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("know")));
 }

@@ -10,7 +10,7 @@
 namespace penstock::wire {
 namespace {
 
-// Field number << 3 | wire type, as protobuf's encoding has it.
+// Field number << 3 | wire type, as in protobuf's encoding.
 constexpr uint64_t kPartTag = 3 << 3 | 2;
 constexpr uint64_t kRequestTag = 1 << 3 | 0;
 constexpr uint64_t kFirstRowTag = 2 << 3 | 0;
@@ -28,7 +28,7 @@ uint8_t* WriteNumberField(uint64_t tag, uint64_t value, uint8_t* out) {
   return value == 0 ? out : WriteVarint(value, WriteVarint(tag, out));
 }
 
-// Empty bytes are left out.
+// An empty field is left out.
 size_t BytesFieldSize(absl::string_view bytes) {
   return NumberFieldSize(bytes.size()) + bytes.size();
 }
@@ -46,7 +46,7 @@ uint8_t* WriteCrcField(const std::optional<uint32_t>& crc, uint8_t* out) {
   return out;
 }
 
-// Walks the fields of a Part up to its data.
+// Reads the fields of a Part up to its data.
 class Reader {
  public:
   explicit Reader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -77,7 +77,7 @@ class Reader {
     return bytes_.subspan(offset_ - size, size);
   }
 
-  // A field that this version does not know.
+  // Skips a field that this version does not know.
   absl::Status Skip(uint64_t tag) {
     switch (tag & 7) {
       case 0:
@@ -160,13 +160,13 @@ std::string EncodeImageNotes(std::span<const ImageNote> notes) {
   return message.SerializeAsString();
 }
 
-// The lists of a part as their messages.
+// The lists of a part, each serialized as its message.
 struct EncodedLists {
   std::string replaced;
   std::string image_notes;
 };
 
-// One field before the data. uint32 fields keep their low half, as protobuf's parser does.
+// Reads one field before the data. A uint32 field keeps its lower half, as in protobuf's parser.
 absl::Status ReadField(uint64_t tag, Reader& reader, PartHeader& header) {
   if (tag == kCrcTag) {
     PENSTOCK_ASSIGN_OR_RETURN(header.crc32c, reader.Fixed32());
@@ -192,7 +192,7 @@ absl::Status ReadField(uint64_t tag, Reader& reader, PartHeader& header) {
   return absl::OkStatus();
 }
 
-// The size of the message Part with its data.
+// The size of the message Part, with its data.
 uint64_t PartSize(const PartHeader& header, const EncodedLists& lists) {
   return NumberFieldSize(header.request) + NumberFieldSize(header.first_row) +
          NumberFieldSize(header.rows) + CrcFieldSize(header.crc32c) +

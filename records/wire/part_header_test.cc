@@ -44,7 +44,7 @@ std::string Serialised(const PartHeader& header, const std::string& data) {
   return message.SerializeAsString();
 }
 
-// A value of a random number of bits, zero often enough.
+// A value with a random number of bits; it is often 0.
 uint64_t RandomBits(std::mt19937_64& random, int max_bits) {
   int bits = static_cast<int>(random() % (max_bits + 1));
   return bits == 0 ? 0 : random() >> (64 - bits);
@@ -107,7 +107,7 @@ TEST(PartHeaderTest, OtherMessagesAreNotParts) {
 }
 
 TEST(PartHeaderTest, SkipsFieldsItDoesNotKnow) {
-  // Field 4: a number, 5: fixed64, 6: bytes, 7: fixed32, then data "ab".
+  // Unknown fields (4: a number, 5: fixed64, 6: bytes, 7: fixed32), then the data "ab".
   std::string part(
       "\x20\x07\x29wwwwwwww\x32\x02zz\x3dvvvv\x7a\x02"
       "ab");
@@ -126,7 +126,7 @@ TEST(PartHeaderTest, LeavesMessagesWithFieldsAfterThePartToProtobuf) {
   EXPECT_THAT(ParsePart("\x1a\x02\x08\x05\x10\x07"), IsNotAPart());
 }
 
-// The part is as long as it says, so that only its last field is cut.
+// The size of the part is right, so only its last field is truncated.
 TEST(PartHeaderTest, RefusesFieldsBeyondTheirPart) {
   for (size_t bytes = 0; bytes < 4; ++bytes) {
     const std::string part = "\x25" + std::string(bytes, 'c');
@@ -199,7 +199,7 @@ TEST(PartHeaderTest, OfManyReplacedRowsTheFirstKeepTheirReasons) {
   PartHeader header = WithReplaced(1000);
   header.replaced[0].why = std::string(5000, 'x');
   const std::string message = EncodePartHeader(header);
-  // Its reader sees that it must look at more of it.
+  // The reader learns that it must look at more of the message.
   EXPECT_THAT(ParsePart(message), StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("beyond")));
   ASSERT_OK_AND_ASSIGN(const auto part, ParsePartHeader(BytesOf(message), message.size()));
   ASSERT_TRUE(part.has_value());

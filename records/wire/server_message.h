@@ -1,5 +1,5 @@
-// What a server says, but for parts: part_header.h has those, so that tensor bytes pass through no
-// protobuf object.
+// The messages of a server other than parts. part_header.h handles parts, so that tensor bytes pass
+// through no protobuf object.
 #ifndef PENSTOCK_RECORDS_WIRE_SERVER_MESSAGE_H_
 #define PENSTOCK_RECORDS_WIRE_SERVER_MESSAGE_H_
 
@@ -17,19 +17,19 @@ namespace penstock::wire {
 struct ServerHello {
   uint32_t protocol_version = kProtocolVersion;
   ServerInfo info;
-  // The door to shared memory; empty: there is none.
+  // The socket that hands out shared memory, and the ticket for it. Empty: there is none.
   std::string shm_socket = {};
   std::string shm_ticket = {};
 };
 using ServerMessage = std::variant<ServerHello, WindowReady, StreamError, Credit, Draining>;
 
-// A serialised ServerMessage of pieces.proto.
+// Serializes a ServerMessage of pieces.proto.
 std::string Encode(const ServerMessage& message);
 
-// Reads `bytes` to its end.
+// Parses `bytes` up to their end.
 //
-// kInvalidArgument: not a ServerMessage, nothing set in it, an Error without subject or with a code
-// that is OK or unknown, or a Part (ParsePartHeader() reads those).
+// kInvalidArgument: the bytes are not a ServerMessage, no field is set, an Error has no subject, an
+// Error has a code that is OK or unknown, or the message is a Part (use ParsePartHeader()).
 absl::StatusOr<ServerMessage> ParseServerMessage(google::protobuf::io::ZeroCopyInputStream& bytes);
 
 }  // namespace penstock::wire

@@ -1,4 +1,5 @@
-// Both ways a client reads: a part's header by hand, checked against protobuf, and all the rest.
+// Tests both ways in which a client reads: parts by hand, compared with protobuf, and all other
+// messages.
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -15,7 +16,7 @@ void CheckAgainstProtobuf(const uint8_t* data, size_t size,
                           const penstock::wire::ParsedPartHeader& parsed) {
   if (parsed.data_offset + parsed.header.data_size != size) abort();
   penstock::v1::ServerMessage message;
-  // Protobuf also looks into the fields that we skip.
+  // Protobuf also parses the fields that our reader skips.
   if (!message.ParseFromArray(data, static_cast<int>(size))) return;
   const penstock::v1::Part& part = message.part();
   if (part.request() != parsed.header.request || part.first_row() != parsed.header.first_row ||
@@ -31,7 +32,7 @@ void CheckAgainstProtobuf(const uint8_t* data, size_t size,
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  google::protobuf::SetLogHandler(nullptr);  // It would report every string that is not UTF-8.
+  google::protobuf::SetLogHandler(nullptr);  // It would log every string that is not UTF-8.
   return 0;
 }
 

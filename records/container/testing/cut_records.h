@@ -14,19 +14,19 @@ namespace penstock {
 
 struct CutRecords {
   std::vector<std::vector<uint8_t>> payloads;
-  std::vector<uint64_t> ends;  // Of the records, in the shard.
-  absl::Status status;         // The error that ended it, if one did.
+  std::vector<uint64_t> ends;  // Ends of the records in the shard.
+  absl::Status status;         // The error that ended cutting, if there was one.
 
   bool operator==(const CutRecords&) const = default;
 };
 
 enum class Growth : uint8_t {
-  kWhole,     // All bytes are there at once.
-  kAsNeeded,  // Each call has the bytes that the last one asked for.
-  kByByte,    // Each call has one byte more.
+  kWhole,     // All bytes are available at once.
+  kAsNeeded,  // Each call gets the bytes that the last call asked for.
+  kByByte,    // Each call gets one byte more.
 };
 
-// Ends the program where the cutter breaks its contract.
+// Ends the program if the cutter breaks its contract.
 inline CutRecords CutAll(std::span<const uint8_t> shard, RecordCutter& cutter, Growth growth) {
   using What = RecordCutter::Cut::What;
   CutRecords all;

@@ -1,4 +1,4 @@
-// A tar archive in memory, for tests: whole, or with headers that no program would write.
+// Builds tar archives in memory for tests, valid ones and ones that no program would write.
 #ifndef PENSTOCK_RECORDS_CONTAINER_TESTING_TAR_BUILDER_H_
 #define PENSTOCK_RECORDS_CONTAINER_TESTING_TAR_BUILDER_H_
 
@@ -19,7 +19,7 @@ inline void PutField(size_t begin, absl::string_view text, char* block) {
   std::memcpy(block + begin, text.data(), text.size());
 }
 
-// Stores the checksum of a block of 512 bytes in it.
+// Computes the checksum of a block of 512 bytes and stores it in the block.
 inline void StoreChecksum(char* block) {
   std::memset(block + 148, ' ', 8);
   unsigned sum = 0;
@@ -27,7 +27,7 @@ inline void StoreChecksum(char* block) {
   PutField(148, absl::StrFormat("%06o", sum) + std::string(1, '\0'), block);
 }
 
-// A header of POSIX ustar.
+// A POSIX ustar header.
 inline std::string TarHeaderBlock(absl::string_view name, uint64_t size, char type = '0') {
   std::string block(kTestTarBlock, '\0');
   PutField(0, name, block.data());
@@ -60,13 +60,13 @@ class TarBuilder {
     const std::string text = absl::StrCat(name, absl::string_view("\0", 1));
     return Member(TarHeaderBlock("././@LongLink", text.size(), 'L'), text);
   }
-  // A header, its bytes, and their padding.
+  // Appends a header, the member's bytes, and their padding.
   TarBuilder& Member(absl::string_view header, absl::string_view content = "") {
     absl::StrAppend(&bytes_, header, content);
     bytes_.resize((bytes_.size() + kTestTarBlock - 1) / kTestTarBlock * kTestTarBlock);
     return *this;
   }
-  // The two blocks that end an archive.
+  // Appends the two blocks that end an archive.
   TarBuilder& End() {
     bytes_.resize(bytes_.size() + 2 * kTestTarBlock);
     return *this;
