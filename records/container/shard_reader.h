@@ -33,8 +33,8 @@ class ShardReader {
   absl::Status Fill(uint64_t size);
 
   const ByteSource* source_;
-  std::unique_ptr<TfRecordReader> frames_;  // For files that hold frames. For others, the members
-                                            // below are used.
+  // Null if the file does not hold frames. The members below are then used.
+  std::unique_ptr<TfRecordReader> frames_;
   std::unique_ptr<RecordCutter> cutter_;
   std::vector<uint8_t> buffer_;  // The bytes of the source from offset_ on.
   uint64_t offset_ = 0;

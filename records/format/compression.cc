@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kGzipWindowBits = 15 + 16;  // zlib: 16 asks for the gzip wrapper.
+constexpr int kGzipWindowBits = 15 + 16;  // For zlib: adding 16 selects the gzip wrapper.
 
 bool StartsWith(std::span<const uint8_t> data, std::initializer_list<uint8_t> magic) {
   return data.size() >= magic.size() && std::equal(magic.begin(), magic.end(), data.begin());
@@ -98,7 +98,7 @@ absl::Status CompressMember(Compression compression, std::span<const uint8_t> da
   return compression == Compression::kGzip ? CompressGzip(data, out) : CompressZstd(data, out);
 }
 
-// What sound bytes can fail with too is no damage.
+// Errors that can also occur with valid bytes are not reported as damage.
 absl::Status ZstdFailed(size_t result) {
   switch (ZSTD_getErrorCode(result)) {
     case ZSTD_error_frameParameter_windowTooLarge:
@@ -144,7 +144,7 @@ absl::StatusOr<bool> Decompressor::State::StepGzip(std::span<const uint8_t>& in,
     inflateReset(&stream);
     return true;
   }
-  // Z_BUF_ERROR: no progress without more input or output; not an error of the data.
+  // Z_BUF_ERROR: no progress without more input or output. The data may be valid.
   if (result == Z_OK || result == Z_BUF_ERROR) return false;
   if (result == Z_MEM_ERROR) return absl::ResourceExhaustedError("zlib: no memory to decompress");
   return absl::DataLossError(
@@ -194,7 +194,7 @@ absl::StatusOr<bool> Decompressor::Step(std::span<const uint8_t>& in, std::span<
 absl::Status Decompressor::DecompressExactly(std::span<const uint8_t> in, std::span<uint8_t> out) {
   Reset();
   const size_t in_size = in.size(), out_size = out.size();
-  uint8_t spare = 0;  // One byte more than promised is enough to know.
+  uint8_t spare = 0;  // One byte more than expected proves that there are too many.
   std::span<uint8_t> rest(&spare, 1);
   while (!in.empty()) {
     const size_t before = in.size() + out.size();

@@ -88,7 +88,7 @@ TEST_P(CompressionTest, FlippedBitsAreFoundOrHarmless) {
     std::vector<uint8_t> flipped = members;
     flipped[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
     const absl::Status status = decompressor.DecompressExactly(flipped, out);
-    // Fields such as the time in a gzip header carry no data.
+    // Some fields, such as the time in a gzip header, carry no data.
     EXPECT_TRUE(!status.ok() || out == bytes) << bit;
   }
 }
@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(All, CompressionTest,
                            return std::string(CompressionName(instance.param));
                          });
 
-// What `zstd --long=28` makes of three bytes from a pipe: a window of 256 MiB and one raw block.
+// What `zstd --long=28` writes for three bytes from a pipe: a window of 256 MiB and one raw block.
 std::vector<uint8_t> FrameWithLongWindow() {
   return {0x28, 0xb5, 0x2f, 0xfd, 0x00, (28 - 10) << 3, (3 << 3) | 1, 0, 0, 'a', 'b', 'c'};
 }

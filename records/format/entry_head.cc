@@ -7,7 +7,8 @@ namespace penstock {
 EntryHead::EntryHead(absl::string_view name, FeatureType type) : name_(name), type_(type) {
   constexpr size_t kMostInEntry = 0x7f;
   const size_t size = kAroundName + name.size();
-  if (size - kBeforeEntry > kMostInEntry) return;  // Its lengths take more than a byte each.
+  // With lengths of more than one byte each, nothing matches.
+  if (size - kBeforeEntry > kMostInEntry) return;
   size_ = size;
   most_values_ = kMostInEntry + kBeforeEntry - size;
   const auto byte = [](size_t value) { return static_cast<char>(value); };

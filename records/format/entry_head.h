@@ -1,4 +1,4 @@
-// The bytes of a feature in front of its values, compared with those of a record all at once.
+// Compares the bytes before the values of a feature with those of a record, all at once.
 #ifndef PENSTOCK_RECORDS_FORMAT_ENTRY_HEAD_H_
 #define PENSTOCK_RECORDS_FORMAT_ENTRY_HEAD_H_
 
@@ -15,11 +15,12 @@
 
 namespace penstock {
 
-// An entry shorter than 128 bytes, so that each length is one byte, as protobuf's serializers write
-// it:
+// The head of an entry in the map of features, as protobuf's serializers write it. The entry must
+// be shorter than 128 bytes, so that each length is one byte:
 //   0a ENTRY 0a NAME name.. 12 FEATURE kind LIST 0a VALUES values..
-// Each length but NAME is that of the values and what is between: the head of the same name and
-// type without values, with the number of bytes of values added to these four.
+// Each length except NAME counts the values and what lies between. So the head of an entry is the
+// head of the same name and type without values, with the number of bytes of the values added to
+// the four other lengths.
 class EntryHead {
  public:
   EntryHead(absl::string_view name, FeatureType type);
@@ -27,7 +28,7 @@ class EntryHead {
   absl::string_view name() const { return name_; }
   FeatureType type() const { return type_; }
 
-  // Whether [p, end) begins with such an entry, whose values are then `values`.
+  // Whether [p, end) begins with such an entry. If so, `values` are its values.
   bool Matches(const uint8_t* p, const uint8_t* end, std::span<const uint8_t>& values) const {
     const auto left = static_cast<size_t>(end - p);
     if (left < size_) return false;
@@ -44,13 +45,13 @@ class EntryHead {
 
  private:
   static constexpr size_t kAroundName = 10;
-  static constexpr size_t kBeforeEntry = 2;  // What ENTRY does not count.
-  static constexpr size_t kInWords = 14;     // Bytes of a name that words_ compare, the last too.
+  static constexpr size_t kBeforeEntry = 2;  // Bytes that ENTRY does not count.
+  static constexpr size_t kInWords = 14;     // Bytes of a name in words_: the first 12, the last 2.
 
   // Eight bytes of the head.
   struct Word {
     size_t offset;
-    uint64_t bytes;    // Without values.
+    uint64_t bytes;    // The bytes if there are no values.
     uint64_t lengths;  // 1 in each byte that counts the values.
   };
 
@@ -61,9 +62,9 @@ class EntryHead {
 
   std::string name_;
   FeatureType type_;
-  size_t size_ = ~size_t{0};  // Of the head; none is so long that nothing matches it.
+  size_t size_ = ~size_t{0};  // Bytes of the head. Initially so large that nothing matches.
   size_t most_values_ = 0;
-  std::array<Word, 3> words_ = {};  // They overlap where the head is shorter than they are.
+  std::array<Word, 3> words_ = {};  // They overlap if the head is shorter than three words.
 };
 
 }  // namespace penstock

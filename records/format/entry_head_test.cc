@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Of its own size, so that a sanitizer sees what is read behind it.
+// The vector has exactly the size of the entry, so that a sanitizer reports reads beyond it.
 std::vector<uint8_t> EntryOf(size_t name_size, size_t values_size) {
   const std::string entry =
       Entry(std::string(name_size, 'n'), BytesKind(std::string(values_size, 'v')));

@@ -6,8 +6,8 @@
 namespace penstock {
 namespace {
 
-// Tags and lengths are in the trace already; of a field that nobody wants, the encoded number is
-// what else decides the structure.
+// The trace already has tags and lengths. The structure also depends on the encoded value of an
+// unwanted field that has no length.
 void TraceUnwanted(const WireField& field, WireTrace* trace) {
   if (trace != nullptr && field.type != WireType::kBytes) {
     trace->Add(field.value.data(), field.value.data() + field.value.size());
@@ -98,7 +98,7 @@ const uint8_t* WalkFeature(std::span<const uint8_t> feature, WireTrace* trace, F
       continue;
     }
     const auto type = static_cast<FeatureType>(field.number);
-    // A oneof: another kind clears what was there, the same kind adds to it.
+    // A oneof: another kind clears the earlier one, the same kind adds to it.
     if (type != out.type) out.lists.clear();
     out.type = type;
     out.lists.push_back(field.value);

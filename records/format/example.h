@@ -1,4 +1,4 @@
-// Reads tf.train.Example by walking its bytes; no protobuf objects are made.
+// Reads tf.train.Example by walking its bytes, without protobuf objects.
 //
 //   message Example   { Features features = 1; }
 //   message Features  { map<string, Feature> feature = 1; }
@@ -6,7 +6,7 @@
 //                                    Int64List int64_list = 3; } }
 //   message BytesList { repeated bytes value = 1; }    // FloatList, Int64List: packed or not
 //
-// As in TensorFlow the last entry of a name counts; unknown fields are skipped.
+// As in TensorFlow, the last entry of a name counts. Unknown fields are skipped.
 #ifndef PENSTOCK_RECORDS_FORMAT_EXAMPLE_H_
 #define PENSTOCK_RECORDS_FORMAT_EXAMPLE_H_
 
@@ -16,7 +16,7 @@
 
 namespace penstock {
 
-// The number of the list in message Feature.
+// The numbers are those of the lists in message Feature.
 enum class FeatureType : uint8_t { kNone = 0, kBytes = 1, kFloat = 2, kInt64 = 3 };
 
 // "none", "bytes", "float", "int64".

@@ -1,5 +1,5 @@
-// Any bytes as a tf.train.Example or SequenceExample: a finder that has seen other records answers
-// as a fresh one, and the finder of plain records finds the same or nothing.
+// For any bytes as a tf.train.Example or SequenceExample, a finder that has seen other records must
+// return the same as a fresh finder, and the finder of plain records must find the same or nothing.
 #include <cstdlib>
 #include <vector>
 

@@ -21,7 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// "name:type[values]" of each feature.
+// "name:type[values]" for each feature.
 absl::StatusOr<std::vector<std::string>> Describe(const std::string& payload) {
   std::vector<std::string> out;
   absl::Status status = ForEachFeature(BytesOf(payload), [&](const FeatureView& feature) {
@@ -94,7 +94,7 @@ TEST(ExampleTest, SkipsUnknownFieldsOfEveryType) {
               IsOkAndHolds(ElementsAre("s:int64 4")));
 }
 
-// Without a limit 2 million groups, each in the one before, would overflow the stack.
+// Without a limit, 2 million groups nested in each other would overflow the stack.
 TEST(ExampleTest, GroupsMayBeNestedSixtyFourTimes) {
   const auto nested = [](size_t depth) {
     std::string groups;

@@ -1,5 +1,6 @@
-// The steps by which Examples and SequenceExamples are read. Each returns null, or the byte where
-// the record is broken.
+// The steps in which Examples and SequenceExamples are read. Each function returns null, or the
+// byte at which the record is broken. If `trace` is not null, the ranges that decide the structure
+// are added to it.
 #ifndef PENSTOCK_RECORDS_FORMAT_EXAMPLE_WALK_H_
 #define PENSTOCK_RECORDS_FORMAT_EXAMPLE_WALK_H_
 
@@ -15,36 +16,39 @@
 
 namespace penstock {
 
-// An entry of a map, or of one written twice.
+// An entry of a map. A map may have several entries of one name.
 struct ExampleEntry {
   absl::string_view name;
-  std::span<const uint8_t> feature;  // Or the feature list.
+  std::span<const uint8_t> feature;  // A Feature, or a FeatureList.
 };
 
-// The maps of a record; the value is the number of the field that holds them. A SequenceExample's
-// context has the number, and the form, of an Example's features.
+// The maps of a record; the value is the number of the field that holds the map. The context of a
+// SequenceExample has the same number and form as the features of an Example.
 enum class ExampleMap : uint32_t { kFeatures = 1, kFeatureLists = 2 };
 
+// Calls `visit` for each entry of a map.
 const uint8_t* WalkEntries(std::span<const uint8_t> payload, ExampleMap map, WireTrace* trace,
                            absl::FunctionRef<void(const ExampleEntry&)> visit);
 
-// Calls `visit` for each step of a feature list, a Feature, and ends early where that returns
-// false.
+// Calls `visit` with each step of a feature list, which is a Feature. Ends early, with null, if
+// `visit` returns false.
 const uint8_t* WalkSteps(std::span<const uint8_t> feature_list, WireTrace* trace,
                          absl::FunctionRef<bool(std::span<const uint8_t>)> visit);
 
-// The lists of the kind that counts, whose values follow one another.
+// The lists of a Feature's kind. Their values are concatenated.
 struct FeatureLists {
   FeatureType type = FeatureType::kNone;
   std::vector<std::span<const uint8_t>> lists;
 };
 
+// Fills `out` with the lists of `feature`, and reuses its memory.
 const uint8_t* WalkFeature(std::span<const uint8_t> feature, WireTrace* trace, FeatureLists& out);
 
-// Calls `visit` for each run of values of a list: one bytes value, a packed run, or one number.
+// Calls `visit` for each run of values in a list: one bytes value, a packed run, or one number.
 const uint8_t* WalkList(std::span<const uint8_t> list, FeatureType type, WireTrace* trace,
                         absl::FunctionRef<void(std::span<const uint8_t>)> visit);
 
+// kDataLoss with the offset of `where`, which points into `payload`.
 absl::Status BrokenExample(std::span<const uint8_t> payload, const uint8_t* where);
 
 }  // namespace penstock

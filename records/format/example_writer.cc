@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint8_t LengthDelimited(uint32_t field) { return static_cast<uint8_t>(field << 3 | 2); }
 
-// The tag and length of a field of `size` bytes.
+// Appends the tag and the length of a field of `size` bytes.
 void AppendHeader(uint32_t field, size_t size, std::vector<uint8_t>& out) {
   out.push_back(LengthDelimited(field));
   AppendVarint(size, out);
@@ -34,7 +34,7 @@ void ExampleBuilder::AddBytesList(absl::string_view name,
   }
 }
 
-// The host is little-endian, as the format is.
+// The host is little-endian, like the format.
 void ExampleBuilder::AddFloat(absl::string_view name, std::span<const float> values) {
   BeginFeature(name, 2, values.empty() ? 0 : FieldSize(values.size_bytes()));
   if (values.empty()) return;

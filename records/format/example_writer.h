@@ -10,28 +10,30 @@
 
 namespace penstock {
 
-// Features are written in the order of the calls, lists of numbers packed: the bytes that protobuf
-// would write. A value is copied once. Recycles its memory. Not thread-safe.
+// Writes features in the order of the calls, and packs lists of numbers, so the bytes are those
+// that protobuf would write. Copies each value once. Reuses its memory. Not thread-safe.
 class ExampleBuilder {
  public:
   ExampleBuilder() { Clear(); }
 
+  // Removes all features.
   void Clear() { bytes_.resize(kHeaderRoom); }
 
-  // One value of a bytes list.
+  // Adds a bytes list with one value.
   void AddBytes(absl::string_view name, std::span<const uint8_t> value);
   void AddBytesList(absl::string_view name, std::span<const absl::string_view> values);
   void AddInt64(absl::string_view name, std::span<const int64_t> values);
   void AddFloat(absl::string_view name, std::span<const float> values);
 
-  // Valid until the next call of any other function.
+  // The serialized Example, valid until the next call of any other method.
   std::span<const uint8_t> Serialize();
 
  private:
-  // For the tag and the length of Features.
+  // Room for the tag and the length of Features.
   static constexpr size_t kHeaderRoom = 11;
 
-  // Appends a map entry up to its list, a field `kind` of a Feature with `list_size` bytes.
+  // Appends a map entry up to its list, which is field `kind` of a Feature and has `list_size`
+  // bytes.
   void BeginFeature(absl::string_view name, uint32_t kind, size_t list_size);
 
   std::vector<uint8_t> bytes_;  // kHeaderRoom bytes, then the fields of Features.

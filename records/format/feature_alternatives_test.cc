@@ -1,4 +1,4 @@
-// Names with bars, which stand for whichever of several features a record has.
+// Tests names with bars, which stand for whichever of several features a record has.
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,8 +52,8 @@ class FeatureAlternativesTest : public ::testing::Test {
     plain_ = PlainFinder(finder_->specs(), slots);
   }
 
-  // What a finder that has seen other records, a fresh one and a plain one agree on. found_ points
-  // into the payload, which is kept until the next call.
+  // Finds with a finder that has seen other records, a fresh one and a plain one, which must agree.
+  // found_ points into the payload, which is kept until the next call.
   absl::Status Find(std::string payload) {
     payload_ = std::move(payload);
     FeatureFinder fresh = *FeatureFinder::Create(finder_->specs());
@@ -112,7 +112,7 @@ TEST_F(FeatureAlternativesTest, TwoOfThemAreAnError) {
                                  "'jpg' and 'png': name the one to read")));
   EXPECT_THAT(Find(OneRecord({png, jpg})),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'png' and 'jpg'")));
-  ASSERT_OK(Find(OneRecord({jpg, jpg})));  // An entry written twice is one feature.
+  ASSERT_OK(Find(OneRecord({jpg, jpg})));  // An entry that is written twice is one feature.
   ASSERT_OK(Find(OneRecord({jpg})));
 }
 
@@ -155,7 +155,7 @@ TEST_F(FeatureAlternativesTest, TheOneFoundHasItsTypeAndLength) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("feature 'jpg|png'")));
 }
 
-// The same payload size throughout: only names, tags and lengths differ.
+// All payloads have the same size. Only names, tags and lengths differ.
 TEST_F(FeatureAlternativesTest, ADifferentBitIsFoundAsAFreshFinderFindsIt) {
   Want({{"jpg|png", FeatureType::kBytes, 0}, {"cls", FeatureType::kInt64, 1}});
   const std::string good =

@@ -11,14 +11,14 @@
 namespace penstock {
 namespace {
 
-// How many varints end in `run`.
+// The number of varints that end in `run`.
 size_t CountVarints(std::span<const uint8_t> run) {
   return static_cast<size_t>(
       std::count_if(run.begin(), run.end(), [](uint8_t byte) { return byte < 0x80; }));
 }
 
-// What helps against the errors below, if the feature is one that a decode spec names: operations
-// that take it in parentheses.
+// Advice for the errors below, if a decode spec names the feature. The operations for which the
+// advice works are in parentheses.
 constexpr absl::string_view kLacking =
     "; in --spec, `optional: true` (number, bytes, label) lets a record lack it";
 constexpr absl::string_view kAnyNumber =
@@ -29,7 +29,7 @@ constexpr absl::string_view kList = ", which --spec reads by `feature_list`";
 constexpr absl::string_view kNoList = ", which --spec reads by `feature`";
 constexpr absl::string_view kCut = " (`truncate: true` cuts the rest)";
 
-// A holdout may be decided by a feature of any type, or by bytes of any length.
+// False for a holdout rule, which may use a feature of any type, or bytes of any length.
 bool IsOfSpec(const FeatureUse& use) {
   return use.type != FeatureType::kNone && (use.variable || use.count > 0);
 }
@@ -104,7 +104,7 @@ bool FeatureFinder::ReadVariable(const Run& run, const uint8_t* payload, FoundFe
     variable.count += run.count;
     return true;
   }
-  // A run of as many bytes can be another number of varints.
+  // The same number of bytes can hold another number of varints.
   return ForEachVarint(bytes, [&variable](uint64_t) { ++variable.count; }) == nullptr;
 }
 
@@ -136,7 +136,7 @@ void FeatureFinder::ClearVariable(const std::vector<bool>& present, FoundFeature
   }
 }
 
-// A branch for each few checks: all of them agree, or one of the first does not.
+// Branches once for every few checks: usually all of them agree, or one of the first does not.
 inline bool FeatureFinder::Agrees(std::span<const Check> checks, const uint8_t* payload) {
   constexpr size_t kFew = 8;
   while (!checks.empty()) {
@@ -162,7 +162,7 @@ bool FeatureFinder::Replay(const Layout& layout, std::span<const uint8_t> payloa
 }
 
 void FeatureFinder::Note(const ExampleEntry& entry, bool sequence) {
-  // Entries mostly come in one order: the spec behind the last one found is tried first.
+  // Entries mostly come in the same order, so the spec after the last match is tried first.
   for (size_t k = 0; k < specs_.size(); ++k) {
     const size_t i = (expected_ + k) % specs_.size();
     if (IsSequence(i) != sequence || IsPayload(i) || !NoteFor(i, entry)) continue;
@@ -179,7 +179,7 @@ bool FeatureFinder::NoteFor(size_t i, const ExampleEntry& entry) {
         std::find(alternatives.begin(), alternatives.end(), entry.name) != alternatives.end();
     if (!is_one) return false;
     Chosen& chosen = chosen_[i];
-    if (chosen.name == specs_[i].name) return true;  // That one goes first.
+    if (chosen.name == specs_[i].name) return true;  // The full name takes precedence.
     if (!chosen.name.empty() && chosen.name != entry.name) chosen.other = chosen.name;
     chosen.name = entry.name;
   } else if (!alternatives.empty()) {
@@ -266,7 +266,7 @@ absl::Status FeatureFinder::WalkSpec(size_t i, std::span<const uint8_t> payload,
   return absl::OkStatus();
 }
 
-// A feature of no kind counts as missing, as in TensorFlow.
+// As in TensorFlow, a feature of no kind counts as missing.
 absl::Status FeatureFinder::WalkFeatureOf(size_t i, std::span<const uint8_t> payload,
                                           Tally& tally) {
   if (const uint8_t* broken = WalkFeature(features_[i], tracing_, lists_)) {
@@ -375,7 +375,7 @@ absl::Status FeatureFinder::CheckVariable(size_t i, const Tally& tally) const {
 
 absl::Status FeatureFinder::CheckVariables(const FoundFeatures& found) const {
   for (size_t i = 0; i < specs_.size(); ++i) {
-    // What else there is to check depends on the structure alone.
+    // All other checks depend only on the structure.
     if (!specs_[i].variable || specs_[i].type != FeatureType::kInt64) continue;
     const FoundVariable& variable = found.variable[slots_[i]];
     if (!variable.present) continue;
@@ -394,7 +394,7 @@ absl::Status FeatureFinder::Missing(size_t i, std::span<const uint8_t> payload) 
   const FeatureUse& spec = specs_[i];
   std::vector<absl::string_view> names;
   bool in_other_map = false;
-  // Bytes that are no map are no news here.
+  // Broken maps are ignored, because this only lists names.
   WalkEntries(payload, IsSequence(i) ? ExampleMap::kFeatureLists : ExampleMap::kFeatures, nullptr,
               [&](const ExampleEntry& entry) {
                 if (names.size() < 16) names.push_back(entry.name);
@@ -417,7 +417,7 @@ absl::Status FeatureFinder::Missing(size_t i, std::span<const uint8_t> payload) 
 void FeatureFinder::Remember(std::span<const uint8_t> payload) {
   Layout& layout = layouts_[payload.size() % kLayouts];
   layout.payload_size = ~size_t{0};
-  if (payload.size() < sizeof(uint64_t)) return;  // No room for a compare.
+  if (payload.size() < sizeof(uint64_t)) return;  // Too short for a comparison.
   layout.checks.clear();
   const uint32_t last = static_cast<uint32_t>(payload.size() - sizeof(uint64_t));
   for (auto [begin, end] : trace_.ranges()) {
@@ -425,7 +425,7 @@ void FeatureFinder::Remember(std::span<const uint8_t> payload) {
       const auto offset = static_cast<uint32_t>(begin - payload.data());
       const size_t size = std::min<size_t>(8, static_cast<size_t>(end - begin));
       uint64_t mask = size == 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * size) - 1;
-      // Near the end the 8 bytes begin earlier.
+      // Near the end, the 8 bytes begin earlier.
       const uint32_t at = std::min(offset, last);
       mask <<= 8 * (offset - at);
       layout.checks.push_back({at, mask, Load64(payload.data() + at) & mask});

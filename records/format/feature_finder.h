@@ -1,4 +1,5 @@
-// Locates named features in tf.train.Examples and SequenceExamples, fast where records look alike.
+// Finds named features in tf.train.Examples and SequenceExamples. Fast if records have the same
+// structure.
 #ifndef PENSTOCK_RECORDS_FORMAT_FEATURE_FINDER_H_
 #define PENSTOCK_RECORDS_FORMAT_FEATURE_FINDER_H_
 
@@ -18,31 +19,38 @@
 
 namespace penstock {
 
-// A record's structure is the bytes that a parser looks at: tags, lengths, names. The finder keeps
-// the structure of earlier records, one for each of some payload sizes; a record of that size whose
-// bytes agree in those places has its values in the same places, which a handful of compares of 8
-// bytes show. All others are walked. Both ways give the same answer for any input.
+// The structure of a record is the bytes that a parser looks at: tags, lengths and names. The
+// finder keeps the structure of earlier records as layouts, one for each of some payload sizes. If
+// a record has that size, and its bytes agree in those places, then its values are in the same
+// places; a few comparisons of 8 bytes show this. All other records are walked. Both ways give the
+// same result for any input.
 //
-// Not thread-safe: keep one per thread. Copyable.
+// Not thread-safe: keep one for each thread. Copyable.
 class FeatureFinder {
  public:
   // A feature and a feature list may have the same name, and names may be alternatives
-  // (AlternativesOf()), also ones that other specs name. A bytes feature of count 0 that is not
-  // variable may have any length, and a variable feature of type kNone any type, whatever another
-  // spec says of that name. One without a name is the whole payload, which need be no Example if
-  // nothing else is wanted.
-  // kInvalidArgument: a name twice, a type or count that cannot be.
+  // (AlternativesOf()), which other specs may name too.
+  //   - A bytes feature with count 0 that is not variable may have any length.
+  //   - A variable feature of type kNone may have any type, even if another spec with this name
+  //     has a type.
+  //   - A spec without a name is the whole payload. If no other spec needs one, the payload need
+  //     not be an Example.
+  // kInvalidArgument: two other specs with the same name, or an impossible type or count.
   static absl::StatusOr<FeatureFinder> Create(std::vector<FeatureUse> specs);
 
-  // With every list as long as Find() needs it.
+  // Creates an object whose lists are as long as Find() needs them.
   FoundFeatures MakeFound() const;
-  // Where the values of specs()[i] begin in the list of their type, or among the variable ones.
+  // Where the values of specs()[i] begin in the list of their type, or the index of a variable
+  // feature in FoundFeatures::variable.
   size_t slot(size_t i) const { return slots_[i]; }
   const std::vector<FeatureUse>& specs() const { return specs_; }
 
-  // `found` must be from MakeFound(); unspecified after an error.
-  // kDataLoss: the record is no tf.train.Example. kInvalidArgument: a feature is missing or has
-  // another type or count than its spec, naming both.
+  // Finds the features in `payload`. `found` must come from MakeFound(). It points into `payload`,
+  // and is unspecified after an error.
+  // kDataLoss: the record is no tf.train.Example.
+  // kInvalidArgument: a feature is missing, or has a type or count other than its spec. The message
+  // has both.
+  // kResourceExhausted: `payload` has 4 GiB or more.
   absl::Status Find(std::span<const uint8_t> payload, FoundFeatures& found) {
     const Layout& layout = layouts_[payload.size() % kLayouts];
     if (layout.payload_size == payload.size() && Replay(layout, payload, found)) {
@@ -54,22 +62,23 @@ class FeatureFinder {
 
  private:
   static constexpr size_t kLayouts = 64;
-  // A layout costs as much as a few walks and ten times as much as the finder of plain records. So
-  // where fewer than one record in kRarely has one, or of plain records fewer than kOften for each
-  // that has none, only one walk in kProbe leaves its own.
+  // Making a layout costs as much as a few walks, and ten times as much as the finder of plain
+  // records. So layouts must pay off: at least one record in kRarely must match one, or, if records
+  // can be plain, at least kOften records for each one that matches none. If too few match, only
+  // one walk in kProbe makes a layout.
   static constexpr uint32_t kRarely = 8;
   static constexpr uint32_t kOften = 8;
   static constexpr uint32_t kProbe = 256;
   static constexpr uint32_t kMostAlike = 64;
 
-  // 8 bytes at `offset` under `mask` must equal `want`.
+  // The 8 bytes at `offset`, under `mask`, must equal `want`.
   struct Check {
     uint32_t offset;
     uint64_t mask;
     uint64_t want;
   };
-  // `count` values for the list of their type from `slot` on, or for variable feature `slot`, in
-  // `size` bytes at `offset`.
+  // `size` bytes at `offset` hold `count` values. They go to the list of their type, from `slot`
+  // on, or to variable feature `slot`.
   struct Run {
     FeatureType type;
     bool variable;
@@ -79,17 +88,18 @@ class FeatureFinder {
     uint32_t size;
   };
   struct Layout {
-    size_t payload_size = ~size_t{0};  // None.
+    size_t payload_size = ~size_t{0};  // Initially there is no layout.
     std::vector<Check> checks;
     std::vector<Run> runs;
-    std::vector<bool> present;  // By spec.
+    std::vector<bool> present;  // Indexed by spec.
   };
-  // The features of a record that a spec of alternatives stands for; they point into the record.
+  // The features of a record that a spec with alternatives may stand for. They point into the
+  // record.
   struct Chosen {
     absl::string_view name;
-    absl::string_view other;  // Not empty: there are two of them.
+    absl::string_view other;  // If it is not empty, the record has two of the alternatives.
   };
-  // Values of one feature.
+  // Totals of the values of one feature.
   struct Tally {
     uint64_t count = 0;
     uint64_t bytes = 0;
@@ -105,23 +115,25 @@ class FeatureFinder {
 
   static bool Agrees(std::span<const Check> checks, const uint8_t* payload);
   static bool ReadRun(const Run& run, const uint8_t* payload, FoundFeatures& found);
-  // Apart, so that ReadRun() is inlined.
+  // Not inlined, so that ReadRun() is.
   [[gnu::noinline]] static bool ReadVariable(const Run& run, const uint8_t* payload,
                                              FoundFeatures& found);
   void ClearVariable(const std::vector<bool>& present, FoundFeatures& found) const;
   bool Replay(const Layout& layout, std::span<const uint8_t> payload, FoundFeatures& found) const;
   absl::Status Walk(std::span<const uint8_t> payload, FoundFeatures& found);
-  // Notes where the features of the specs are. The byte where the record is broken, or null.
+  // Records where the features of the specs are. Returns the byte at which the record is broken, or
+  // null.
   const uint8_t* WalkRecord(std::span<const uint8_t> payload);
-  // Whether this walk is to leave a layout.
+  // Counts a walk, and returns whether it is to make a layout.
   bool CountWalk();
+  // Assigns the entry to the specs that it stands for.
   void Note(const ExampleEntry& entry, bool sequence);
-  // The same for the feature of one spec; false: the entry is not the one it stands for.
+  // As Note(), for one spec. False: the entry is not the one that the spec stands for.
   bool NoteFor(size_t spec, const ExampleEntry& entry);
   absl::Status WalkSpec(size_t spec, std::span<const uint8_t> payload, FoundFeatures& found);
   absl::Status WalkFeatureOf(size_t spec, std::span<const uint8_t> payload, Tally& tally);
   absl::Status WalkSteps(size_t spec, std::span<const uint8_t> payload, Tally& tally);
-  // The runs of lists_, appended to runs_.
+  // Appends the runs of lists_ to runs_.
   absl::Status WalkLists(size_t spec, std::span<const uint8_t> payload, Tally& tally);
   absl::Status CheckFixed(size_t spec, const Tally& tally) const;
   absl::Status CheckVariable(size_t spec, const Tally& tally) const;
@@ -132,19 +144,21 @@ class FeatureFinder {
 
   std::vector<FeatureUse> specs_;
   std::vector<size_t> slots_;
-  std::vector<std::vector<std::string>> alternatives_;  // By spec.
-  bool has_features_ = false;   // One of the specs is a feature of an Example,
+  std::vector<std::vector<std::string>> alternatives_;  // Indexed by spec.
+  // Whether some spec is
+  bool has_features_ = false;   // a feature of an Example,
   bool has_sequences_ = false;  // a feature list of a SequenceExample,
-  bool has_variable_ = false;   // of variable length,
-  bool shares_names_ = false;   // of any type, or one of alternatives: others may have its name.
+  bool has_variable_ = false;   // variable,
+  bool shares_names_ = false;   // of any type or with alternatives, so others may have its name.
   std::array<Layout, kLayouts> layouts_;
-  uint32_t alike_ = kMostAlike;  // Records that had a layout, less those that had none, weighed.
+  // Records that matched a layout, minus a weighted number of records that did not.
+  uint32_t alike_ = kMostAlike;
   uint32_t walks_ = 0;
   PlainFinder plain_;
 
-  // Of the walk; members to recycle their memory.
+  // State of a walk. They are members so that their memory is reused.
   WireTrace trace_;
-  WireTrace* tracing_ = nullptr;  // Of a walk that leaves a layout.
+  WireTrace* tracing_ = nullptr;  // Set during a walk that makes a layout.
   FeatureLists lists_;
   std::vector<std::span<const uint8_t>> features_;
   std::vector<bool> present_;

@@ -1,4 +1,4 @@
-// Features whose length differs from record to record, feature lists and whole payloads.
+// Tests features of variable length, feature lists and whole payloads.
 #include <string>
 #include <vector>
 
@@ -44,7 +44,7 @@ FeatureUse Use(const std::string& name, FeatureType type, VariableUse use = {}) 
   return {name, type, 0, use};
 }
 
-// A finder of one feature and what it found last.
+// A finder of one feature, and what it found last.
 class One {
  public:
   explicit One(const FeatureUse& use)
@@ -62,7 +62,7 @@ TEST(VariableFeatureTest, FindsListsOfEveryLength) {
   CounterRng rng(1);
   for (int i = 0; i < 2000; ++i) {
     std::vector<int64_t> values(rng.Below(40));
-    // Mostly lists of as many bytes and of another number of values.
+    // Most lists have the same number of bytes, but another number of values.
     for (int64_t& value : values) value = rng.Below(2) == 0 ? 5 : 300;
     const std::string payload = Example(Entry("tokens", Ints(values)) + Entry("y", Ints({1})));
     ASSERT_OK(finder.Find(payload));
@@ -90,7 +90,7 @@ TEST(VariableFeatureTest, TellsAbsentFromEmpty) {
   for (int again = 0; again < 2; ++again) {
     ASSERT_OK(optional.Find(Example(Entry("g", Floats({1})))));
     EXPECT_FALSE(optional.value().present);
-    // As TensorFlow has it, a feature of no kind is missing.
+    // As in TensorFlow, a feature of no kind counts as missing.
     ASSERT_OK(optional.Find(Example(Entry("f", ""))));
     EXPECT_FALSE(optional.value().present);
     ASSERT_OK(optional.Find(Example(Entry("f", Floats({})))));
@@ -107,7 +107,7 @@ TEST(VariableFeatureTest, TellsAbsentFromEmpty) {
   }
 }
 
-// A holdout may be decided by a feature that no spec names.
+// A holdout rule may use a feature that no spec names.
 TEST(VariableFeatureTest, OnlyAFeatureOfASpecIsOneThatASpecCanLetRecordsLack) {
   One of_spec(Use("f", FeatureType::kFloat)), holdout(Use("f", FeatureType::kNone));
   const std::string payload = Example(Entry("g", Floats({1})));
@@ -145,7 +145,7 @@ TEST(VariableFeatureTest, RefusesOtherCounts) {
 TEST(VariableFeatureTest, ARememberedLayoutDoesNotHideATooLongList) {
   One finder(Use("x", FeatureType::kInt64, {.max_count = 2}));
   ASSERT_OK(finder.Find(Example(Entry("x", Ints({300, 300})))));
-  // As many bytes, all of which end a varint.
+  // The same number of bytes, each of which ends a varint.
   EXPECT_THAT(finder.Find(Example(Entry("x", Ints({1, 1, 1, 1})))),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has 4 values")));
 }
@@ -233,7 +233,7 @@ TEST(SequenceTest, TellsAFeatureFromAFeatureListOfThatName) {
 TEST(SequenceTest, ReportsEveryCut) {
   One finder(Use("x", FeatureType::kFloat, {.sequence = true, .multiple = 2}));
   const std::string payload = SequenceExample("", ListEntry("x", {Floats({1, 2}), Floats({3, 4})}));
-  // Two bytes are a whole, empty context.
+  // Two bytes are a complete, empty context.
   for (size_t size = 3; size < payload.size(); ++size) {
     EXPECT_THAT(finder.Find(payload.substr(0, size)),
                 StatusIs(absl::StatusCode::kDataLoss, HasSubstr("Example")))

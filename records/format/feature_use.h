@@ -1,4 +1,4 @@
-// Which feature of a record is wanted, and how many values it may have.
+// Describes which feature of a record is wanted, and how many values it may have.
 #ifndef PENSTOCK_RECORDS_FORMAT_FEATURE_USE_H_
 #define PENSTOCK_RECORDS_FORMAT_FEATURE_USE_H_
 
@@ -15,20 +15,20 @@
 
 namespace penstock {
 
-// What is allowed of a feature whose length differs from record to record. A count is of values;
-// of a bytes feature that is no list, it is of the bytes of its one value.
+// Limits for a feature whose length may vary between records. Counts are numbers of values. For a
+// bytes feature that is no list, they are numbers of bytes of its one value.
 struct VariableUse {
   static constexpr uint32_t kAny = std::numeric_limits<uint32_t>::max();
 
-  bool optional = false;  // A record may lack it.
-  // A feature list of a SequenceExample. The values of its steps follow one another; every step
-  // has `multiple` of them.
+  bool optional = false;  // Records may lack the feature.
+  // A feature list of a SequenceExample. The values of its steps are concatenated; each step must
+  // have `multiple` values.
   bool sequence = false;
-  bool list = false;  // Of type bytes: any number of values, instead of exactly one.
+  bool list = false;  // Type bytes: any number of values instead of exactly one.
   uint32_t min_count = 0;
   uint32_t max_count = kAny;
-  uint32_t multiple = 1;      // The count is a multiple of this; at least 1.
-  uint32_t max_bytes = kAny;  // Of each value of a list of bytes.
+  uint32_t multiple = 1;      // The count must be a multiple of this. At least 1.
+  uint32_t max_bytes = kAny;  // Limit for each value of a list of bytes.
 
   bool Allows(uint64_t value_count) const {
     return value_count >= min_count && value_count <= max_count && value_count % multiple == 0 &&
@@ -38,30 +38,31 @@ struct VariableUse {
   friend bool operator==(const VariableUse&, const VariableUse&) = default;
 };
 
-// What people call the whole payload of a record that is no Example. A FeatureUse gives it no name.
+// What people call the whole payload of a record that is no Example. In a FeatureUse, its name is
+// empty.
 inline constexpr absl::string_view kRawFeature = "record";
 
-// The alternatives of a name with bars: "jpg|png" stands for the record's feature of this very
-// name or, where it has none, for its feature `jpg` or `png`. A record with two of the alternatives
-// is an error. None for a name without bars.
+// The alternatives of a name with bars. "jpg|png" stands for the feature of exactly this name; if
+// the record has none, for its feature `jpg` or `png`. A record with two of the alternatives is an
+// error. Empty for a name without bars.
 std::vector<std::string> AlternativesOf(absl::string_view name);
 
-// Whether a feature of a record may be the one that `name` stands for.
+// Whether `name` may stand for the feature `feature` of a record.
 bool StandsFor(absl::string_view name, absl::string_view feature);
 
 struct FeatureUse {
-  std::string name;  // Or alternatives. Empty: the record's whole payload, as bytes.
+  std::string name;  // May have alternatives. Empty: the record's whole payload, as bytes.
   FeatureType type = FeatureType::kBytes;
-  // What every record has: bytes of the one value of a bytes feature, or values. 0 for a variable
-  // feature.
+  // The count that every record must have: bytes of the one value of a bytes feature, else values.
+  // 0 for a variable feature.
   uint32_t count = 0;
   std::optional<VariableUse> variable = {};
 
-  // A SequenceExample may also have a feature of the same name.
+  // A SequenceExample may also have a feature of the same name, which is not a feature list.
   bool is_feature_list() const { return variable && variable->sequence; }
 
-  // What a packed row takes for it: the values as int64, float or bytes, or an entry that says
-  // where they are (variable_entry.h).
+  // Bytes that a packed row needs for the feature: the values as int64, float or bytes, or an entry
+  // that says where they are (variable_entry.h).
   size_t row_bytes() const {
     if (variable) return kVariableEntryBytes;
     if (type == FeatureType::kInt64) return sizeof(int64_t) * count;
@@ -69,7 +70,7 @@ struct FeatureUse {
   }
 };
 
-// The name that people know the feature by.
+// The feature's name in messages.
 inline absl::string_view ShownName(const FeatureUse& feature) {
   return feature.name.empty() ? kRawFeature : absl::string_view(feature.name);
 }

@@ -1,4 +1,4 @@
-// The features of one record, found but not yet copied.
+// The features of one record, found but not copied.
 #ifndef PENSTOCK_RECORDS_FORMAT_FOUND_FEATURES_H_
 #define PENSTOCK_RECORDS_FORMAT_FOUND_FEATURES_H_
 
@@ -10,15 +10,15 @@
 
 namespace penstock {
 
-// A variable feature, as the record encodes it.
+// A variable feature, as it is encoded in the record.
 struct FoundVariable {
   bool present = false;
-  FeatureType type = FeatureType::kNone;  // Of the runs; none where there are none.
-  uint32_t count = 0;                     // Of values.
-  // They point into the record: one bytes value each, or a run of floats or varints.
+  FeatureType type = FeatureType::kNone;  // Type of the runs. kNone if there are none.
+  uint32_t count = 0;                     // Number of values.
+  // Point into the record. Each is one bytes value, or a run of floats or varints.
   std::vector<std::span<const uint8_t>> runs;
 
-  // As in a record that lacks the feature. Keeps the memory of `runs`.
+  // Resets to a feature that the record lacks. Keeps the memory of `runs`.
   void Clear() {
     present = false;
     type = FeatureType::kNone;
@@ -27,10 +27,10 @@ struct FoundVariable {
   }
 };
 
-// FeatureFinder::Find() fills it: values of one type stand in the order of their specs, variable
-// features apart.
+// Filled by FeatureFinder::Find(). The values of each type are in the order of their specs.
+// Variable features are separate.
 struct FoundFeatures {
-  std::vector<std::span<const uint8_t>> bytes;  // One a bytes feature; points into the record.
+  std::vector<std::span<const uint8_t>> bytes;  // One per bytes feature; points into the record.
   std::vector<int64_t> ints;
   std::vector<float> floats;
   std::vector<FoundVariable> variable;

@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// Reads the entries of an Example, as long as each message ends where the one around it does.
+// Reads the entries of an Example as long as each message ends where its enclosing message ends.
 class PlainReader {
  public:
   explicit PlainReader(std::span<const uint8_t> payload)
@@ -17,7 +17,7 @@ class PlainReader {
     plain_ = Open(1, features_end) && features_end == end_;
   }
 
-  // False at the end, and where the record is not plain.
+  // False at the end, or if the record is not plain.
   bool Next(PlainEntry& entry) {
     if (!plain_ || p_ == end_) return false;
     plain_ = Read(entry);
@@ -44,7 +44,7 @@ class PlainReader {
     return true;
   }
 
-  // The same of a field that is the last one of its message.
+  // As Open(), for a field that is the last one of its message.
   bool OpenLast(uint8_t number, const uint8_t* message_end) {
     const uint8_t* value_end = nullptr;
     return Open(number, value_end) && value_end == message_end;
@@ -84,7 +84,8 @@ bool TakeFixed(const FeatureUse& use, size_t slot, std::span<const uint8_t> valu
       std::memcpy(&found.floats[slot], values.data(), values.size());
       return true;
     case FeatureType::kInt64:
-      // The end of the payload, so that most varints are read by eight bytes at once.
+      // Reading may extend to the end of the payload, so that most varints are decoded eight bytes
+      // at a time.
       return ReadIntegers(values.data(), payload_end, use.count, &found.ints[slot]) ==
              values.data() + values.size();
     case FeatureType::kNone:
@@ -122,7 +123,7 @@ bool TakeVariable(const FeatureUse& use, std::span<const uint8_t> values, FoundV
   return false;
 }
 
-// Whether a plain record tells what `use` wants.
+// Whether a plain record can provide what `use` wants.
 bool IsPlain(const FeatureUse& use) {
   if (use.name.empty() || use.type == FeatureType::kNone) return false;
   return !use.variable || (!use.variable->sequence && !use.variable->list);

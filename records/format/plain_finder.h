@@ -1,4 +1,4 @@
-// Finds features in Examples whose bytes are as protobuf's serializers write them, in one pass.
+// Finds features, in one pass, in Examples whose bytes are as protobuf's serializers write them.
 #ifndef PENSTOCK_RECORDS_FORMAT_PLAIN_FINDER_H_
 #define PENSTOCK_RECORDS_FORMAT_PLAIN_FINDER_H_
 
@@ -16,7 +16,7 @@
 
 namespace penstock {
 
-// An entry of a plain Example: its name comes first, then one list of values.
+// An entry of a plain Example: first its name, then one list of values.
 struct PlainEntry {
   absl::string_view name;
   FeatureType type = FeatureType::kNone;
@@ -25,60 +25,61 @@ struct PlainEntry {
 
 class PlainReader;
 
-// Not thread-safe. Copyable.
+// Finds the features of plain Examples. Not thread-safe. Copyable.
 class PlainFinder {
  public:
-  // Finds nothing.
+  // This finder finds nothing.
   PlainFinder() = default;
-  // `slots` is as FeatureFinder::slot() says.
+  // `slots` are those of FeatureFinder::slot().
   PlainFinder(std::span<const FeatureUse> specs, std::span<const size_t> slots);
 
-  // No spec asks for what a plain record cannot tell.
+  // True if plain records can provide what every spec wants.
   bool possible() const { return possible_; }
 
-  // True: `found` holds the features, as FeatureFinder::Find() promises. False: the record has
-  // another form, or lacks what a spec wants, or has two of its alternatives, and `found` is
-  // unspecified. Allocates nothing once the longest record was seen.
+  // True: `found` holds the features, as FeatureFinder::Find() promises. False, with `found`
+  // unspecified: the record has another form, lacks what a spec wants, or has two of a spec's
+  // alternatives. Allocates nothing once the longest record has been seen.
   bool Find(std::span<const uint8_t> payload, FoundFeatures& found);
 
  private:
   static constexpr uint32_t kUnwanted = ~uint32_t{0};
   static constexpr size_t kMostKnown = 4096;
 
-  // One feature that is wanted.
+  // A feature that is wanted.
   struct Wanted {
     FeatureUse use;
     uint32_t slot;
-    uint64_t seen_in = 0;  // The last record that had it, as far as that was noted; from 1.
+    uint64_t seen_in = 0;  // The last record that had it, as far as noted. Counts from 1.
   };
-  // How the values of an entry are taken.
+  // How the values of an entry are stored.
   enum class Taking : uint8_t { kSkip, kFloat, kInteger, kAny };
   // An entry of the last record.
   struct Known {
     EntryHead head;
-    uint32_t index;  // A number in wanted_, or kUnwanted.
-    uint32_t slot;   // Of that feature.
+    uint32_t index;  // Index in wanted_, or kUnwanted.
+    uint32_t slot;   // Slot of that feature.
     Taking taking;
   };
 
   Known Learn(const PlainEntry& entry) const;
-  // The number in wanted_ of entry `k` of a record; kUnwanted if no spec has its name.
+  // The index in wanted_ of entry `k` of a record; kUnwanted if no spec has its name.
   uint32_t IndexOf(const PlainEntry& entry, size_t k);
   // False: these values are not what the spec wants.
   bool Take(const Known& known, std::span<const uint8_t> values, const uint8_t* payload_end,
             FoundFeatures& found) const;
   bool TakeAny(uint32_t index, FeatureType type, std::span<const uint8_t> values,
                const uint8_t* payload_end, FoundFeatures& found) const;
-  // The entries of a record from number `k` on; those before are those of order_ and were taken.
+  // Finds the entries of a record from entry `k` on. The entries before are those of order_, and
+  // their values are stored.
   bool FindRest(PlainReader reader, size_t k, const uint8_t* payload_end, FoundFeatures& found);
-  // False: a feature is missing that must be there.
+  // False: a required feature is missing.
   bool SettleAbsent(FoundFeatures& found) const;
 
   std::vector<Wanted> wanted_;
   absl::flat_hash_map<std::string, uint32_t> by_name_;
   bool possible_ = false;
-  std::vector<Known> order_;  // Most records have their entries in the order of the last one.
-  size_t distinct_ = 0;       // So many of order_, from the front, want no feature twice.
+  std::vector<Known> order_;  // The entries of the last record. Most records have the same order.
+  size_t distinct_ = 0;  // This many entries at the front of order_ stand for different features.
   uint64_t records_ = 0;
 };
 

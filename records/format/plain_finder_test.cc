@@ -39,7 +39,7 @@ class PlainFinderTest : public ::testing::Test {
 
   bool Find(const std::string& payload) { return finder_.Find(BytesOf(payload), found_); }
 
-  // What it finds is what the walk of a fresh finder finds. Returns whether it found anything.
+  // Returns whether the finder found anything. If so, a fresh finder that walks must find the same.
   bool Agrees(const std::string& payload) {
     if (!Find(payload)) return false;
     FeatureFinder fresh = *FeatureFinder::Create(walker_.specs());
@@ -85,8 +85,8 @@ TEST_F(PlainFinderTest, FindsWhatAWalkFindsInAnyOrderOfEntries) {
   }
 }
 
-// Entries are swapped, doubled and left out, so that no order learned from earlier records hides
-// it.
+// Entries are swapped, duplicated and left out, so that an order learned from earlier records
+// cannot hide an error.
 TEST_F(PlainFinderTest, FindsTheRecordsThatHaveEachFeatureOnceAfterAnyOthers) {
   CounterRng rng(4);
   for (int i = 0; i < 5000; ++i) {
@@ -128,8 +128,8 @@ TEST_F(PlainFinderTest, LeavesWhatIsNotPlainToTheWalk) {
   EXPECT_FALSE(Find(""));
   EXPECT_FALSE(Find(Example(all) + Example("")));              // Two maps.
   EXPECT_FALSE(Find(Example(all) + VarintField(9, 1)));        // A field of a later version.
-  EXPECT_FALSE(Find(Example(all + entries[0])));               // A name twice.
-  EXPECT_FALSE(Find(Example(all.substr(entries[0].size()))));  // One is missing.
+  EXPECT_FALSE(Find(Example(all + entries[0])));               // A name appears twice.
+  EXPECT_FALSE(Find(Example(all.substr(entries[0].size()))));  // An entry is missing.
   const std::string rest = all.substr(entries[0].size());
   EXPECT_FALSE(Find(Example(Entry("id", Float(1)) + rest)));
   EXPECT_FALSE(Find(Example(Entry("id", Packed({1, 2})) + rest)));

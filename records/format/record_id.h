@@ -1,4 +1,4 @@
-// The number of a record that stands in a row.
+// The number of the record that a row holds.
 #ifndef PENSTOCK_RECORDS_FORMAT_RECORD_ID_H_
 #define PENSTOCK_RECORDS_FORMAT_RECORD_ID_H_
 
@@ -6,13 +6,13 @@
 
 namespace penstock {
 
-// Set in the record_id of a row that stands for a record which is damaged or cannot be decoded; the
-// rest is the id of the record that was taken instead.
+// This bit is set in the record_id of a row whose record is damaged or cannot be decoded. The other
+// bits are then the id of the record that replaces it.
 inline constexpr uint64_t kReplacedRecord = uint64_t{1} << 63;
 
 constexpr bool IsReplaced(uint64_t record_id) { return (record_id & kReplacedRecord) != 0; }
 
-// The number of the row's record over the manifest.
+// The ordinal of the row's record in the manifest.
 constexpr uint64_t OrdinalOf(uint64_t record_id) { return record_id & ~kReplacedRecord; }
 
 }  // namespace penstock

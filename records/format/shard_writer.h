@@ -15,21 +15,23 @@ namespace penstock {
 
 struct ShardWriterOptions {
   Compression compression = Compression::kNone;
-  // Framed records of about this size share one gzip member or zstd frame: what is read at once.
+  // About this many bytes of framed records share one gzip member or zstd frame, which is read at
+  // once.
   size_t chunk_bytes = size_t{256} << 10;
 };
 
-// Nothing stands under the final name until Finish(); destruction before it leaves no trace.
-// TensorFlow reads what it writes without compression and with gzip. Not thread-safe.
+// The file gets its final name in Finish(). If the writer is destroyed before that, nothing
+// remains. TensorFlow can read the files without compression and with gzip. Not thread-safe.
 class ShardWriter {
  public:
+  // Errors as AtomicFile::Create().
   static absl::StatusOr<ShardWriter> Create(const std::string& path,
                                             const ShardWriterOptions& options);
 
   // Appends one framed record. kResourceExhausted: the disk is full.
   absl::Status Write(std::span<const uint8_t> payload);
 
-  // Flushes to the disk and gives the file its name. Once; nothing may follow.
+  // Flushes the file to the disk and gives it its name. Call it once; no other call may follow.
   absl::Status Finish();
 
  private:

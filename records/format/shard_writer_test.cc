@@ -23,7 +23,8 @@ class ShardWriterTest : public ::testing::TestWithParam<Compression> {
     EXPECT_OK(writer->Finish());
     return folder_.Read("shard");
   }
-  // What each member of `shard` holds; as one if it is not compressed.
+  // The content of each member of `shard`. Without compression, the whole file counts as one
+  // member.
   std::vector<std::string> Members(const std::string& shard) {
     if (GetParam() == Compression::kNone) return {shard};
     std::vector<std::string> members;

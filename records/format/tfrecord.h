@@ -20,36 +20,38 @@ constexpr size_t kFrameFooterBytes = 4;
 constexpr size_t kFrameOverhead = kFrameHeaderBytes + kFrameFooterBytes;
 
 enum class Verify : uint8_t {
-  kLength,   // The length's CRC only: for bytes whose own checksum has been verified.
-  kPayload,  // The payload's CRC too.
+  kLength,   // Only the CRC of the length: for bytes whose own checksum has been verified.
+  kPayload,  // Also the CRC of the payload.
 };
 
 struct Frame {
   std::span<const uint8_t> payload;  // Points into the parsed bytes.
 
-  // Of the whole frame.
+  // Bytes of the whole frame.
   size_t size() const { return payload.size() + kFrameOverhead; }
 };
 
-// Whether `data` begins with a length and its valid CRC.
+// Whether `data` begins with a length and a valid CRC of it.
 bool HasValidFrameHeader(std::span<const uint8_t> data);
 
-// The length that `data` begins with. REQUIRES: HasValidFrameHeader(data).
+// The payload length at the front of `data`, in bytes. REQUIRES: HasValidFrameHeader(data).
 uint64_t FrameLength(std::span<const uint8_t> data);
 
-// The frame at `offset`. kDataLoss: damaged or cut, naming the offset (counted from `base`, where
-// `data` begins in its file) and both CRCs. The length's CRC is checked before the length is used.
+// Parses the frame at `offset`. The CRC of the length is checked before the length is used.
+// kDataLoss: the frame is damaged or truncated. The message has both CRCs and the offset in the
+// file, which is `base`, the offset of `data` in its file, plus `offset`.
 absl::StatusOr<Frame> ParseFrame(std::span<const uint8_t> data, size_t offset, Verify verify,
                                  uint64_t base = 0);
 
-// ParseFrame() for loops: false where it fails; ask it for the reason.
+// ParseFrame() for loops. False: there is an error; call ParseFrame() for the reason.
 bool TryParseFrame(std::span<const uint8_t> data, size_t offset, Verify verify, Frame& frame);
 
-// kDataLoss for a payload of `length` bytes in a frame at `offset`, when only `left` bytes follow
+// kDataLoss for a frame at `offset` whose payload has `length` bytes, if only `left` bytes follow
 // its header.
 absl::Status CutFrameError(uint64_t offset, uint64_t length, uint64_t left);
 
-// The payloads of `data`, whole frames, appended to `payloads`.
+// Appends the payloads of `data`, which consists of whole frames, to `payloads`. Errors as
+// ParseFrame().
 absl::Status ParseFrames(std::span<const uint8_t> data, Verify verify,
                          std::vector<std::span<const uint8_t>>& payloads);
 

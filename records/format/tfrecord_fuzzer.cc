@@ -1,4 +1,5 @@
-// Any bytes as a TFRecord file, compressed or not: an end or an error, and bounded memory.
+// Reads any bytes as a TFRecord file, compressed or not. Reading must end or fail, with bounded
+// memory.
 #include <cstdlib>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Reads a TFRecord file from its beginning to its end.
+// Reads a TFRecord file from beginning to end.
 #ifndef PENSTOCK_RECORDS_FORMAT_TFRECORD_READER_H_
 #define PENSTOCK_RECORDS_FORMAT_TFRECORD_READER_H_
 
@@ -15,39 +15,40 @@
 namespace penstock {
 
 struct Record {
-  uint64_t number = 0;  // From 0.
-  uint64_t offset = 0;  // Of its frame, in the decompressed bytes.
+  uint64_t number = 0;  // Counts from 0.
+  uint64_t offset = 0;  // Offset of its frame in the decompressed bytes.
   std::span<const uint8_t> payload;
 };
 
 struct TfRecordReaderOptions {
   Verify verify = Verify::kPayload;
-  // A longer record is refused before memory is taken for it.
+  // A longer record is refused before memory is allocated for it.
   uint64_t max_record_bytes = uint64_t{1} << 30;
 };
 
-// Reads ahead 1 MiB and holds one record. gzip and zstd are recognised and decompressed on the way.
-// Not thread-safe.
+// Reads ahead 1 MiB and holds one record. Detects and decompresses gzip and zstd. Not thread-safe.
 class TfRecordReader {
  public:
   // `source` must outlive the reader.
   explicit TfRecordReader(const ByteSource& source, const TfRecordReaderOptions& options = {})
       : source_(source), options_(options), bytes_(source) {}
 
-  // True: `record` is filled, valid until the next call. False: a clean end.
-  // kDataLoss: damaged or cut, naming file, record and offset; only PassOver() may follow.
-  // kResourceExhausted: the record is longer than the limit.
+  // True: `record` is filled, and valid until the next call. False: a clean end.
+  // kDataLoss: the file is damaged or truncated. The message has the file, the record and the
+  // offset. Only PassOver() may follow.
+  // kResourceExhausted: the record is longer than max_record_bytes.
   absl::StatusOr<bool> Next(Record& record);
 
-  // Once after Next() failed with kDataLoss or kResourceExhausted: passes over that record, so that
-  // Next() may follow. False: nobody knows where the next record begins.
+  // Skips the record at which Next() failed with kDataLoss or kResourceExhausted, so that Next()
+  // may be called again. Call it once for each failure. False: the start of the next record is
+  // unknown.
   absl::StatusOr<bool> PassOver();
 
-  // Once Next() was called.
+  // Valid after the first call of Next().
   Compression compression() const { return bytes_.compression(); }
 
  private:
-  // Until `size` bytes are buffered or the source ends.
+  // Reads until `size` bytes are buffered or the source ends.
   absl::Status Fill(size_t size);
   absl::Status NextFrame(Frame& frame);
   std::span<const uint8_t> buffered() const { return std::span(buffer_).subspan(begin_); }
@@ -56,11 +57,11 @@ class TfRecordReader {
   const TfRecordReaderOptions options_;
   UnpackedStream bytes_;
 
-  std::vector<uint8_t> buffer_;  // Decompressed bytes, [begin_, size).
+  std::vector<uint8_t> buffer_;  // Decompressed bytes; those from begin_ on are unread.
   size_t begin_ = 0;
-  uint64_t offset_ = 0;  // Of begin_ in the decompressed bytes.
+  uint64_t offset_ = 0;  // Offset of begin_ in the decompressed bytes.
   uint64_t number_ = 0;
-  uint64_t failed_bytes_ = 0;  // Of the frame that Next() failed at; 0: not known.
+  uint64_t failed_bytes_ = 0;  // Bytes of the frame at which Next() failed. 0: unknown.
 };
 
 }  // namespace penstock

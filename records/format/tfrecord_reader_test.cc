@@ -16,7 +16,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Reads to the end: the payloads before it, and how it ended.
+// Reads to the end. Keeps the payloads and the final status.
 struct Outcome {
   std::vector<std::string> payloads;
   absl::Status status;
@@ -58,7 +58,7 @@ TEST(TfRecordReaderTest, ReportsOffsetOfCorruptPayload) {
                        AllOf(HasSubstr("shard: record 1"), HasSubstr("offset 21"))));
 }
 
-// Reads to the end, and passes over what cannot be read.
+// Reads to the end, and skips records that cannot be read.
 struct Passed {
   std::vector<std::string> payloads;
   size_t failures = 0;
@@ -173,7 +173,7 @@ TEST(TfRecordReaderTest, RefusesARecordOverTheLimit) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("1048576 bytes")));
 }
 
-// Files that TensorFlow wrote.
+// Files written by TensorFlow.
 class ForeignFileTest : public ::testing::TestWithParam<std::pair<std::string, int>> {};
 
 TEST_P(ForeignFileTest, IsReadToItsEnd) {

@@ -24,7 +24,7 @@ std::vector<uint8_t> Frames(std::initializer_list<std::string> payloads) {
   return out;
 }
 
-// A header with a valid CRC, whatever its length.
+// A header with a valid CRC and any length.
 std::vector<uint8_t> HeaderOf(uint64_t length) {
   std::vector<uint8_t> out(12);
   std::memcpy(out.data(), &length, 8);

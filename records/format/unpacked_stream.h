@@ -1,4 +1,4 @@
-// The bytes of a file that may be compressed.
+// Streams the bytes of a file that may be compressed.
 #ifndef PENSTOCK_RECORDS_FORMAT_UNPACKED_STREAM_H_
 #define PENSTOCK_RECORDS_FORMAT_UNPACKED_STREAM_H_
 
@@ -13,18 +13,19 @@
 
 namespace penstock {
 
-// Recognises gzip and zstd, and decompresses them on the way. Reads ahead 1 MiB of compressed
-// bytes. Not thread-safe.
+// Detects gzip and zstd, and decompresses them. Reads ahead 1 MiB of compressed bytes. Not
+// thread-safe.
 class UnpackedStream : public ByteStream {
  public:
   // `source` must outlive the stream.
   explicit UnpackedStream(const ByteSource& source) : source_(source) {}
 
-  // kDataLoss: the file is damaged or cut, naming it and the compressed byte. kResourceExhausted:
-  // as Decompressor::Step().
+  // As ByteStream::Read().
+  // kDataLoss: the file is damaged or truncated. The message has the file and the compressed byte.
+  // kResourceExhausted: as Decompressor::Step().
   absl::StatusOr<size_t> Read(std::span<uint8_t> out) override;
 
-  // Once Read() was called.
+  // Valid after the first call of Read().
   Compression compression() const { return compression_; }
 
  private:
@@ -39,10 +40,10 @@ class UnpackedStream : public ByteStream {
   bool started_ = false;
   Compression compression_ = Compression::kNone;
   std::optional<Decompressor> decompressor_;
-  std::vector<uint8_t> input_;  // Compressed bytes, [input_begin_, size).
+  std::vector<uint8_t> input_;  // Compressed bytes; those from input_begin_ on are unread.
   size_t input_begin_ = 0;
   bool inside_member_ = false;
-  uint64_t read_ = 0;  // Bytes of the source.
+  uint64_t read_ = 0;  // Bytes that were read from the source.
 };
 
 }  // namespace penstock

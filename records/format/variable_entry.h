@@ -1,4 +1,4 @@
-// How a packed row holds a feature of any length: a fixed entry that says where its bytes are.
+// Stores a feature of any length in a packed row: a fixed-size entry says where its bytes are.
 #ifndef PENSTOCK_RECORDS_FORMAT_VARIABLE_ENTRY_H_
 #define PENSTOCK_RECORDS_FORMAT_VARIABLE_ENTRY_H_
 
@@ -9,24 +9,26 @@
 
 namespace penstock {
 
-// A feature's values as the record encodes them:
+// The values of a feature, as the record encodes them:
 //   bytes          the value itself; count is 1
-//   list of bytes  of each value its length as a varint, then its bytes
+//   list of bytes  for each value, its length as a varint, then its bytes
 //   float          4 bytes each, little-endian
-//   int64          a varint each (wire.h), all of them sound
+//   int64          one valid varint each (wire.h)
 struct VariableValue {
   bool present = false;  // Whether the record has the feature.
-  uint32_t count = 0;    // Of values; 0 where absent.
+  uint32_t count = 0;    // Number of values. 0 if absent.
   std::span<const uint8_t> bytes = {};
 };
 
-// In a row, at any alignment: the distance from the entry's first byte to the value's (u64), the
-// value's size in bytes (u32), its count (bits 0 to 30) and presence (bit 31; u32). As the distance
-// is relative, a row needs no other address than its own.
+// The entry in a row, at any alignment, has
+//   u64  distance from the first byte of the entry to the first byte of the value
+//   u32  size of the value in bytes
+//   u32  count (bits 0 to 30) and presence (bit 31)
+// The distance is relative, so that only the address of the row is needed.
 inline constexpr size_t kVariableEntryBytes = 16;
 inline constexpr uint32_t kMaxVariableCount = (uint32_t{1} << 31) - 1;
 
-// REQUIRES: value.bytes lies behind `entry`, in the same memory; count <= kMaxVariableCount.
+// REQUIRES: value.bytes lies after `entry` in the same memory; count <= kMaxVariableCount.
 inline void StoreVariable(const VariableValue& value, uint8_t* entry) {
   const auto distance = static_cast<uint64_t>(value.bytes.data() - entry);
   const auto size = static_cast<uint32_t>(value.bytes.size());
@@ -36,6 +38,7 @@ inline void StoreVariable(const VariableValue& value, uint8_t* entry) {
   std::memcpy(entry + 12, &count, sizeof(count));
 }
 
+// Reads the entry at `entry`. The result points into the memory of the row.
 inline VariableValue LoadVariable(const uint8_t* entry) {
   uint64_t distance;
   uint32_t size, count;

@@ -1,5 +1,5 @@
-// protobuf's wire format (protobuf.dev/programming-guides/encoding), as far as reading and short
-// writing need it.
+// Protobuf's wire format (protobuf.dev/programming-guides/encoding): what is needed to read it and
+// to write short messages.
 #ifndef PENSTOCK_RECORDS_FORMAT_WIRE_H_
 #define PENSTOCK_RECORDS_FORMAT_WIRE_H_
 
@@ -24,14 +24,14 @@ enum class WireType : uint8_t {
   kFixed32 = 5,
 };
 
-// The seven bits of each byte of `bytes`, without the gaps between them.
+// Joins the lower seven bits of each byte of `bytes`, without gaps.
 inline uint64_t JoinSevens(uint64_t bytes) {
   bytes = (bytes & 0x007f007f007f007f) | (bytes & 0x7f007f007f007f00) >> 1;
   bytes = (bytes & 0x00003fff00003fff) | (bytes & 0x3fff00003fff0000) >> 2;
   return (bytes & 0x000000000fffffff) | (bytes & 0x0fffffff00000000) >> 4;
 }
 
-// ReadVarint() where ten bytes can be read.
+// ReadVarint() for the case that ten bytes can be read.
 inline const uint8_t* ReadVarintOfTen(const uint8_t* p, uint64_t& value) {
   const uint64_t bytes = Load64(p);
   const uint64_t ends = ~bytes & 0x8080808080808080;
@@ -45,8 +45,8 @@ inline const uint8_t* ReadVarintOfTen(const uint8_t* p, uint64_t& value) {
   return p[9] < 0x80 ? p + 10 : nullptr;
 }
 
-// Decodes a varint at the front of [p, end): the byte after it, or null if it is cut or longer than
-// 10 bytes.
+// Decodes the varint at the front of [p, end). Returns the byte after it, or null if it is
+// truncated or longer than 10 bytes.
 inline const uint8_t* ReadVarint(const uint8_t* p, const uint8_t* end, uint64_t& value) {
   if (p < end && *p < 0x80) {
     value = *p;
@@ -64,7 +64,8 @@ inline const uint8_t* ReadVarint(const uint8_t* p, const uint8_t* end, uint64_t&
 
 inline constexpr size_t kMaxVarintBytes = 10;
 
-// The bytes of a varint of so many, as two words: which ones it has, and which go on.
+// Masks for a varint of a given size, as two words: the bytes that it has, and their continuation
+// bits.
 struct VarintShape {
   uint64_t bytes[2] = {};
   uint64_t goes_on[2] = {};
@@ -81,8 +82,8 @@ inline constexpr auto kVarintShapes = [] {
   return shapes;
 }();
 
-// Decodes the varint of exactly `size` bytes at `p`. False: there is none. No branch depends on the
-// size, which differs from record to record. REQUIRES: ten bytes can be read.
+// Decodes the varint of exactly `size` bytes at `p`. False: there is none. No branch depends on
+// `size`, which varies between records. REQUIRES: ten bytes can be read.
 inline bool ReadVarintOfSize(const uint8_t* p, size_t size, int64_t& value) {
   if (size == 0 || size > kMaxVarintBytes) return false;
   const VarintShape& shape = kVarintShapes[size];
@@ -93,7 +94,8 @@ inline bool ReadVarintOfSize(const uint8_t* p, size_t size, int64_t& value) {
   return (((low & kGoesOn) ^ shape.goes_on[0]) | ((high & kGoesOn) ^ shape.goes_on[1])) == 0;
 }
 
-// Decodes `count` varints at the front of [p, end) to `out`: the byte after the last one, or null.
+// Decodes `count` varints at the front of [p, end) to `out`. Returns the byte after the last one,
+// or null.
 inline const uint8_t* ReadIntegers(const uint8_t* p, const uint8_t* end, size_t count,
                                    int64_t* out) {
   for (size_t i = 0; i < count && p != nullptr; ++i) {
@@ -104,8 +106,8 @@ inline const uint8_t* ReadIntegers(const uint8_t* p, const uint8_t* end, size_t 
   return p;
 }
 
-// Calls visit(uint64_t) for each of the varints that fill `run`. The byte where they do not, or
-// null.
+// Calls visit(uint64_t) for each varint of `run`. Returns null if they fill `run` exactly, else the
+// byte at which a varint is broken.
 template <typename Visit>
 const uint8_t* ForEachVarint(std::span<const uint8_t> run, const Visit& visit) {
   const uint8_t* const end = run.data() + run.size();
@@ -119,21 +121,21 @@ const uint8_t* ForEachVarint(std::span<const uint8_t> run, const Visit& visit) {
   return nullptr;
 }
 
-// Bytes that `value` takes as a varint.
+// The number of bytes that `value` takes as a varint.
 inline size_t VarintSize(uint64_t value) {
   size_t size = 1;
   while (value >>= 7) ++size;
   return size;
 }
 
-// Writes `value` to `out`, which has room for VarintSize() bytes. The byte behind it.
+// Writes `value` to `out`, which must have room for VarintSize() bytes. Returns the byte after it.
 inline uint8_t* WriteVarint(uint64_t value, uint8_t* out) {
   for (; value >= 0x80; value >>= 7) *out++ = static_cast<uint8_t>(value | 0x80);
   *out++ = static_cast<uint8_t>(value);
   return out;
 }
 
-// To a string or a vector of bytes.
+// Appends `value` to a string or a vector of bytes.
 template <typename Out>
 void AppendVarint(uint64_t value, Out& out) {
   using Byte = typename Out::value_type;
@@ -141,7 +143,7 @@ void AppendVarint(uint64_t value, Out& out) {
   out.push_back(static_cast<Byte>(value));
 }
 
-// The ranges of a message that a reader looked at: messages that agree in them have the same
+// The ranges of a message that a reader looked at. Messages that agree in them have the same
 // structure.
 class WireTrace {
  public:
@@ -164,20 +166,21 @@ class WireTrace {
 struct WireField {
   uint32_t number = 0;
   WireType type = WireType::kVarint;
-  // The value without its tag: content of kBytes, the encoded varint, 4 or 8 bytes, or a group with
-  // its end tag.
+  // The value without its tag: the content of kBytes, the encoded varint, 4 or 8 bytes, or a group
+  // with its end tag.
   std::span<const uint8_t> value;
 };
 
-// Reads the fields of one message. Tags and lengths go to the trace; values do not.
-// Not thread-safe.
+// Reads the fields of one message. Tags and lengths are added to the trace; values are not. Not
+// thread-safe.
 class WireReader {
  public:
   // The bytes, and the trace if there is one, must outlive the reader.
   explicit WireReader(std::span<const uint8_t> message, WireTrace* trace = nullptr)
       : p_(message.data()), end_(message.data() + message.size()), trace_(trace) {}
 
-  // False at the end of the message, and where it is malformed: then failed() is true.
+  // Reads the next field. False at the end of the message, or if it is malformed; failed() is then
+  // true.
   bool Next(WireField& field);
   bool failed() const { return failed_; }
   // Where reading stopped.
@@ -188,7 +191,7 @@ class WireReader {
     failed_ = true;
     return false;
   }
-  // The byte after the value at `p`, or null.
+  // The byte after the value at `p`, or null if the value is malformed.
   const uint8_t* ValueEnd(const uint8_t* p, const WireField& field, int depth) const;
 
   const uint8_t* p_;

@@ -156,8 +156,7 @@ absl::Status CheckChunk(const v1::OpenWindow& window, const v1::ChunkRef& chunk)
 }
 
 absl::Status CheckCounts(const v1::OpenWindow& window) {
-  const int spares = window.has_spare() ? 1 : 0;  // The spare's shard may differ from those of the
-                                                  // chunks.
+  const int spares = window.has_spare() ? 1 : 0;  // A spare may be in a shard of its own.
   if (window.chunk_size() > kMaxChunksPerWindow ||
       window.shard_size() > kMaxChunksPerWindow + spares) {
     return absl::InvalidArgumentError(

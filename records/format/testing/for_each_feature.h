@@ -1,4 +1,4 @@
-// Reads a whole tf.train.Example, for tests.
+// Reads whole tf.train.Examples in tests.
 #ifndef PENSTOCK_RECORDS_FORMAT_TESTING_FOR_EACH_FEATURE_H_
 #define PENSTOCK_RECORDS_FORMAT_TESTING_FOR_EACH_FEATURE_H_
 
@@ -16,11 +16,11 @@
 
 namespace penstock {
 
-// One feature and its values; points into the record.
+// One feature and its values. Points into the record.
 struct FeatureView {
   absl::string_view name;
   FeatureType type = FeatureType::kNone;
-  // The list of `type` is filled, the others are empty.
+  // The list of `type` is filled; the others are empty.
   std::vector<std::span<const uint8_t>> bytes;
   std::vector<float> floats;
   std::vector<int64_t> ints;
@@ -60,8 +60,9 @@ inline const uint8_t* ReadFeature(std::span<const uint8_t> feature, FeatureLists
   return nullptr;
 }
 
-// Calls `visit` once for each name, in the order of first appearance; the view is valid during the
-// call. Reads every value. kDataLoss: the record is no tf.train.Example, with the byte.
+// Calls `visit` once for each name, in the order of first appearance. The view is valid during the
+// call. Reads every value. kDataLoss: the record is no tf.train.Example; the message has the
+// offset.
 inline absl::Status ForEachFeature(std::span<const uint8_t> payload,
                                    absl::FunctionRef<void(const FeatureView&)> visit) {
   std::vector<ExampleEntry> entries;

@@ -1,4 +1,4 @@
-// Whether two finders found the same.
+// Tells whether two finders found the same features.
 #ifndef PENSTOCK_RECORDS_FORMAT_TESTING_SAME_FEATURES_H_
 #define PENSTOCK_RECORDS_FORMAT_TESTING_SAME_FEATURES_H_
 
@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// The same place in memory, not only equal bytes.
+// Compares places in memory, not only bytes.
 inline bool SameBytes(std::span<const uint8_t> a, std::span<const uint8_t> b) {
   return a.data() == b.data() && a.size() == b.size();
 }

@@ -1,4 +1,5 @@
-// A TFRecord shard in memory, for tests: whole, or damaged in a chosen place.
+// Builds TFRecord shards in memory for tests, valid ones and ones that are damaged in a chosen
+// place.
 #ifndef PENSTOCK_RECORDS_FORMAT_TESTING_SHARD_BUILDER_H_
 #define PENSTOCK_RECORDS_FORMAT_TESTING_SHARD_BUILDER_H_
 
@@ -27,7 +28,8 @@ class ShardBuilder {
     AppendFrame(BytesOf(payload), bytes_);
   }
 
-  // Where the record's frame begins; `record` may be the number of records.
+  // Where the frame of `record` begins. `record` may be the number of records: the end of the
+  // shard.
   size_t OffsetOf(size_t record) const {
     return record < offsets_.size() ? offsets_[record] : bytes_.size();
   }
@@ -37,7 +39,7 @@ class ShardBuilder {
   void FlipBitInPayload(size_t record) { Flip(OffsetOf(record) + kFrameHeaderBytes); }
   void FlipBitInPayloadCrc(size_t record) { Flip(OffsetOf(record + 1) - 1); }
   void CutTo(size_t size) { bytes_.resize(size); }
-  // Replaces the bytes by one gzip member or zstd frame.
+  // Replaces the bytes by one gzip member or zstd frame that holds them.
   void Compress(Compression compression) {
     std::vector<uint8_t> out;
     if (!CompressMember(compression, bytes_, out).ok()) abort();
@@ -46,7 +48,7 @@ class ShardBuilder {
 
   const std::vector<uint8_t>& bytes() const { return bytes_; }
   std::string text() const { return {bytes_.begin(), bytes_.end()}; }
-  // Valid until the next call of source(); a snapshot.
+  // A snapshot, valid until the next call of source().
   const ByteSource& source() {
     source_ = std::make_shared<MemorySource>("shard", bytes_);
     return *source_;
@@ -60,7 +62,8 @@ class ShardBuilder {
   std::shared_ptr<MemorySource> source_;  // Copies of the builder share the snapshot.
 };
 
-// A chess-shaped example: `d` of `board_bytes` bytes that depend on `number`, and `s`.
+// An Example shaped like a chess record: `d` with `board_bytes` bytes that depend on `number`, and
+// `s`.
 inline std::string ChessExample(uint64_t number, int64_t score, size_t board_bytes = 194) {
   std::vector<uint8_t> board(board_bytes);
   for (size_t i = 0; i < board.size(); ++i) {
@@ -73,7 +76,7 @@ inline std::string ChessExample(uint64_t number, int64_t score, size_t board_byt
   return {bytes.begin(), bytes.end()};
 }
 
-// Chess examples with the numbers from `first` on.
+// A shard of `records` chess examples, numbered from `first` on.
 inline ShardBuilder ChessShard(int records, int first = 0) {
   ShardBuilder shard;
   for (int i = first; i < first + records; ++i) {

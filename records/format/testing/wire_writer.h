@@ -1,4 +1,4 @@
-// Writes protobuf's wire format field by field, well-formed or not, for tests.
+// Writes protobuf's wire format field by field, valid or not, for tests.
 #ifndef PENSTOCK_RECORDS_FORMAT_TESTING_WIRE_WRITER_H_
 #define PENSTOCK_RECORDS_FORMAT_TESTING_WIRE_WRITER_H_
 
@@ -32,7 +32,7 @@ inline std::string FloatField(uint32_t number, float value) {
   return Varint(number << 3 | 5) + Fixed32(value);
 }
 
-// An entry of the map of features; `kinds` are fields of message Feature.
+// An entry of the map of features. `kinds` are fields of message Feature.
 inline std::string Entry(const std::string& name, const std::string& kinds) {
   return Field(1, Field(1, name) + Field(2, kinds));
 }
@@ -42,7 +42,8 @@ inline std::string Int64Kind(int64_t value) {
 }
 inline std::string Example(const std::string& entries) { return Field(1, entries); }
 
-// An entry of a SequenceExample's map of feature lists; each step is fields of message Feature.
+// An entry of a SequenceExample's map of feature lists. Each step consists of fields of message
+// Feature.
 inline std::string ListEntry(const std::string& name, const std::vector<std::string>& steps) {
   std::string list;
   for (const std::string& step : steps) list += Field(1, step);
