@@ -18,7 +18,7 @@ double Scale(const ResizeAxis& axis) {
   return static_cast<double>(axis.end - axis.begin) / axis.out_size;
 }
 
-// How far the triangle reaches on each side.
+// How far the triangle extends on each side of its centre.
 double Support(double scale) { return std::max(scale, 1.0); }
 
 size_t TapsWithin(double support) { return static_cast<size_t>(std::ceil(support)) * 2 + 1; }
@@ -42,13 +42,13 @@ SampleRange TapsAround(double center, double support, uint32_t in_size) {
   return {low, high - low};
 }
 
-// Calls `visit` with the input sample of each wanted one.
+// Calls `visit` with the input sample of each wanted sample.
 template <typename Visit>
 void ForEachNearest(const ResizeAxis& axis, const Visit& visit) {
   const double scale = Scale(axis), last_sample = axis.in_size - 1;
   double position =
       axis.begin +
-      scale * 0.5;  // Pillow adds up positions in this way; multiplying would round differently.
+      scale * 0.5;  // Adds up positions like Pillow. Multiplying would round differently.
   for (uint32_t i = 0; i < axis.out_first; ++i) position += scale;
   for (uint32_t i = 0; i < axis.out_count; ++i, position += scale) {
     const auto sample = static_cast<int64_t>(std::clamp(position, 0.0, last_sample));

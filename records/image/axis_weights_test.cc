@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// A part of an axis, between two samples or at whole ones, made longer or shorter.
+// A random part of an axis, with bounds between samples or at whole samples, enlarged or reduced.
 ResizeAxis RandomAxis(CounterRng& rng) {
   const auto below = [&](uint32_t limit) { return static_cast<uint32_t>(rng.Below(limit)); };
   ResizeAxis axis;

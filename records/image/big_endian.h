@@ -1,4 +1,4 @@
-// Big-endian numbers, as JPEG, PNG and half of all EXIF blocks have them, at any alignment.
+// Loads big-endian numbers from any alignment. JPEG, PNG and half of all EXIF blocks use them.
 #ifndef PENSTOCK_RECORDS_IMAGE_BIG_ENDIAN_H_
 #define PENSTOCK_RECORDS_IMAGE_BIG_ENDIAN_H_
 

@@ -12,7 +12,7 @@ constexpr uint32_t MultiplyDivide255(uint32_t a, uint32_t b) {
 }
 
 std::array<uint8_t, 3> RgbOfInvertedCmyk(const uint8_t* cmyk) {
-  const uint32_t light = cmyk[3];  // 255 - black
+  const uint32_t light = cmyk[3];  // 255 - black.
   std::array<uint8_t, 3> rgb;
   for (size_t i = 0; i < 3; ++i) {
     rgb[i] = static_cast<uint8_t>(light - MultiplyDivide255(255u - cmyk[i], light));

@@ -1,5 +1,5 @@
-// Thousands of damaged images: each is answered with pixels or a status, at once, and alike by a
-// decoder that is new and one that has met all others.
+// Decodes thousands of damaged images. Each must quickly give pixels or a status, and the same from
+// a new decoder as from one that has seen all the others.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -20,8 +20,8 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 
 constexpr int kFilesOfEachFormat = 5000;
-constexpr int kRegions = 3;  // Of each file.
-// Damaged headers ask for any size; what is above these is refused, what is below takes its time.
+constexpr int kRegions = 3;  // For each file.
+// Damaged headers request any size. Images above these limits are refused; smaller ones take time.
 constexpr ImageLimits kLimits{.max_pixels = 1 << 18, .max_side = 1 << 14, .max_scans = 16};
 
 std::vector<Bytes> FilesOf(const std::string& prefix) {
@@ -44,7 +44,7 @@ void Overwrite(CounterRng& rng, Bytes& bytes) {
   }
 }
 
-// Headers lie in the first bytes: sizes, counts and lengths with extreme values.
+// Headers are in the first bytes. This sets sizes, counts and lengths there to extreme values.
 void MakeNumbersAbsurd(CounterRng& rng, Bytes& bytes) {
   const size_t at = rng.Below(std::min<size_t>(bytes.size(), 300));
   const uint8_t value = rng.Below(2) == 0 ? 0xff : 0x00;
@@ -66,7 +66,7 @@ void RepeatPart(CounterRng& rng, Bytes& bytes) {
                part.end());
 }
 
-// The head of one file and the tail of another.
+// Joins the head of one file and the tail of another.
 void MakePolyglot(CounterRng& rng, const Bytes& other, Bytes& bytes) {
   bytes.resize(rng.Below(bytes.size()) + 1);
   const size_t begin = rng.Below(other.size());
@@ -101,7 +101,7 @@ Bytes Damage(CounterRng& rng, Bytes bytes, const Bytes& other) {
 
 class DamagedImagesTest : public ::testing::Test {
  protected:
-  // OK, or the code of a fact about the bytes.
+  // Expects OK, or an error code that is a fact about the bytes.
   void ExpectAnswer(const absl::Status& status) {
     EXPECT_TRUE(status.ok() || status.code() == absl::StatusCode::kDataLoss ||
                 status.code() == absl::StatusCode::kInvalidArgument)
@@ -121,7 +121,7 @@ class DamagedImagesTest : public ::testing::Test {
     ASSERT_EQ(a->notes.warnings, b->notes.warnings);
   }
 
-  // Whether an image decodes does not depend on the region.
+  // Expects that the region does not affect whether an image can be decoded.
   void ExpectSameRegion(const Bytes& bytes, ImageDecodeOptions options, CounterRng& rng) {
     const absl::StatusOr<ImageInfo> info = ProbeImage(bytes);
     if (!info.ok() || !CheckImageLimits(*info, options.limits).ok()) return;

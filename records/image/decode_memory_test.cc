@@ -1,5 +1,5 @@
-// DecodeMemory() and TransformMemory() bound what is really taken. Counts every allocation of this
-// program, so it is a program of its own.
+// Tests that DecodeMemory() and TransformMemory() are upper bounds of the memory used. This is a
+// separate program, because it counts every allocation.
 #include <malloc.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void* Count(void* memory) {
 
 }  // namespace
 
-// glibc's own, which these replace for the libraries too.
+// glibc's own functions. The functions below replace them for the libraries too.
 extern "C" {
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
@@ -56,7 +56,7 @@ ImageOps TrainOps() {
   return ops;
 }
 
-// By a new object: nothing is there from other images.
+// The memory that a new object uses. It holds nothing from earlier images.
 size_t MemoryOf(std::span<const uint8_t> file, const ImageOps& ops) {
   std::vector<uint8_t> out(ops.output_bytes());
   const size_t before = bytes_in_use;
@@ -82,10 +82,10 @@ TEST(DecodeMemoryTest, BoundsLargeImages) {
   for (const auto& [name, file] : LargeImages()) ExpectBounded(name, file);
 }
 
-// A budget would be wasted if the bound were far above what whole pictures take.
+// A bound far above the memory that whole pictures use would waste the budget.
 TEST(DecodeMemoryTest, IsNotFarAboveWhatLargeImagesTake) {
   ImageOps ops = TrainOps();
-  ops.crop = ResizeOp{{224, 224}};  // Of the whole picture.
+  ops.crop = ResizeOp{{224, 224}};  // Crops nothing.
   for (const auto& [name, file] : LargeImages()) {
     ASSERT_OK_AND_ASSIGN(const ImageInfo info, ProbeImage(file));
     EXPECT_LE(TransformMemory(info, ops), 2.6 * static_cast<double>(MemoryOf(file, ops))) << name;

@@ -1,5 +1,6 @@
-// A region that is decoded alone equals that region of the whole picture, bit for bit, and a
-// transform that decodes a region makes the pixels of one that decodes the whole picture.
+// Tests that decoding a region gives the pixels of that region in the whole picture, bit for bit,
+// and that a transform that decodes a region gives the same output as one that decodes the whole
+// picture.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -20,7 +21,7 @@ using Bytes = std::vector<uint8_t>;
 
 constexpr uint32_t kMostSide = 160;
 
-// The first columns and rows of one picture.
+// The upper left part of one picture, with this size.
 Bytes PictureOf(const Size& size) {
   static const Bytes all = DrawPicture(kMostSide, kMostSide);
   Bytes rgb;
@@ -35,7 +36,7 @@ uint32_t RandomSide(CounterRng& rng) {
   return static_cast<uint32_t>(1 + rng.Below(rng.Below(4) == 0 ? 20 : kMostSide));
 }
 
-// Regions at the edges and of one sample are more frequent than in RandomRegion().
+// Makes regions at the edges, and regions of one sample, more frequent than RandomRegion() does.
 void MoveToAnEdge(CounterRng& rng, uint32_t side, int64_t& first, uint32_t& count) {
   const uint64_t choice = rng.Below(4);
   if (choice == 0) count = 1;
@@ -76,14 +77,14 @@ class DecodeRegionTest : public ::testing::Test {
   uint64_t decoded_pixels_ = 0, whole_pixels_ = 0;
 };
 
-// Of an interleaved unit; ten at most.
+// Blocks of an interleaved unit; JPEG allows ten.
 int Blocks(const JpegKind& kind) {
   const int luma = kind.horizontal * kind.vertical;
   const int chroma = kind.chroma_horizontal * kind.chroma_vertical;
   return kind.components == 1 ? 1 : luma * (kind.components - 2) + chroma * 2;
 }
 
-// Luma and chroma in each ratio that the library can upsample: whole ones.
+// All ratios of luma to chroma that the library can upsample: the whole numbers.
 std::vector<JpegKind> AllSamplings() {
   std::vector<JpegKind> kinds;
   for (const int components : {1, 3, 4}) {
@@ -152,7 +153,7 @@ TEST_F(DecodeRegionTest, EqualsThatOfTheTurnedPicture) {
   }
 }
 
-// The margins beside a region are those of blocks, so a large picture shows what is saved.
+// The margins beside a region are up to a block wide, so only a large picture shows the saving.
 TEST_F(DecodeRegionTest, TakesLittleMoreThanTheRegion) {
   const Bytes file = EncodeJpeg(DrawPicture(640, 480), 640, 480, {});
   ASSERT_OK_AND_ASSIGN(const ImageInfo info, ProbeImage(file));
@@ -190,7 +191,7 @@ ImageOps RandomOps(CounterRng& rng, const Size& picture) {
   return ops;
 }
 
-// A PNG of what a JPEG is decoded to has the same pixels, and is decoded whole.
+// A PNG of the decoded JPEG has the same pixels, and is always decoded whole.
 TEST_F(DecodeRegionTest, MakesTheTransformOfTheWholePicture) {
   ImageTransform transform;
   for (uint64_t i = 0; i < 1000; ++i) {

@@ -8,10 +8,10 @@ namespace penstock {
 namespace {
 
 constexpr uint32_t kOrientationTag = 0x0112;
-constexpr uint32_t kShort = 3, kLong = 4;  // TIFF's types of numbers.
-constexpr size_t kEntryBytes = 12;         // tag 2, type 2, count 4, value 4
+constexpr uint32_t kShort = 3, kLong = 4;  // Number types of TIFF.
+constexpr size_t kEntryBytes = 12;         // Tag 2, type 2, count 4, value 4.
 
-// Numbers of a TIFF block in its own byte order; 0 beyond its end.
+// Reads numbers of a TIFF block in the block's byte order. Beyond its end they are 0.
 class TiffBlock {
  public:
   explicit TiffBlock(std::span<const uint8_t> bytes)

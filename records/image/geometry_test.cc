@@ -33,7 +33,7 @@ TEST(RandomResizedCropTest, EqualsTorchvision) {
 }
 
 TEST(RandomResizedCropTest, TakesTheNumbersOfTheTryThatFits) {
-  // Try 0 asks for the whole area at ratio 4:3, which 100x100 pixels do not hold.
+  // Try 0 requests the whole area at ratio 4:3, which does not fit into 100x100 pixels.
   const std::vector<double> numbers = {0, kAlmostOne, kAlmostOne, 0, 0, 0.0, 0.5, kAlmostOne, 0};
   const CropRect crop = RandomResizedCrop({100, 100}, {}, Uniforms(numbers));
   EXPECT_EQ(crop, (CropRect{.left = 0, .top = 72, .width = 28, .height = 28}));
@@ -46,7 +46,7 @@ TEST(RandomResizedCropTest, FallsBackToTheCentre) {
   EXPECT_EQ(RandomResizedCrop({100, 100}, {}, Uniforms(numbers)), (CropRect{0, 0, 100, 100}));
 }
 
-// torchvision's crop would have no height.
+// torchvision's crop would have height 0.
 TEST(RandomResizedCropTest, IsNeverEmpty) {
   const CropRanges wide{.area_min = 1, .area_max = 1, .ratio_min = 2, .ratio_max = 3};
   EXPECT_EQ(RandomResizedCrop({1, 500}, wide, Uniforms(uint64_t{1})), (CropRect{0, 249, 1, 1}));

@@ -1,4 +1,4 @@
-// The headers of the formats that ProbeImage() reads.
+// Reads the headers of the formats that ProbeImage() supports.
 #ifndef PENSTOCK_RECORDS_IMAGE_HEADERS_H_
 #define PENSTOCK_RECORDS_IMAGE_HEADERS_H_
 
@@ -13,21 +13,24 @@ namespace penstock {
 
 bool LooksLikeJpeg(std::span<const uint8_t> bytes);
 bool LooksLikePng(std::span<const uint8_t> bytes);
-// As either of them.
+// Whether `bytes` look like a JPEG or a PNG.
 inline bool LooksLikeImage(std::span<const uint8_t> bytes) {
   return LooksLikeJpeg(bytes) || LooksLikePng(bytes);
 }
 
-// Markers up to the first scan. kInvalidArgument: a process of JPEG other than 8-bit Huffman-coded
-// DCT, or a number of components other than 1, 3 or 4. kDataLoss: damaged or cut.
+// Reads the markers up to the first scan.
+// kInvalidArgument: a JPEG process other than 8-bit Huffman-coded DCT, or a number of components
+// other than 1, 3 or 4.
+// kDataLoss: the header is damaged or truncated.
 // REQUIRES: LooksLikeJpeg(bytes).
 absl::StatusOr<ImageInfo> ReadJpegHeader(std::span<const uint8_t> bytes);
 
-// IHDR, and eXIf wherever it is. kDataLoss: damaged or cut. REQUIRES: LooksLikePng(bytes).
+// Reads IHDR, and eXIf wherever it is. kDataLoss: the header is damaged or truncated. REQUIRES:
+// LooksLikePng(bytes).
 absl::StatusOr<ImageInfo> ReadPngHeader(std::span<const uint8_t> bytes);
 
-// kInvalidArgument with what `bytes`, neither JPEG nor PNG, are instead, as far as that can be
-// told.
+// kInvalidArgument. The message says, as far as it can be detected, what `bytes` are. REQUIRES:
+// they are neither JPEG nor PNG.
 absl::Status RefuseFormat(std::span<const uint8_t> bytes);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// The first pass of a resize: rows become as wide as the output.
+// The first pass of a resize, which makes rows as wide as the output.
 #ifndef PENSTOCK_RECORDS_IMAGE_HORIZONTAL_PASS_H_
 #define PENSTOCK_RECORDS_IMAGE_HORIZONTAL_PASS_H_
 
@@ -13,16 +13,16 @@
 
 namespace penstock {
 
-// Every level gives the same bits. Not thread-safe.
+// All levels give the same bits. Not thread-safe.
 class HorizontalPass {
  public:
   explicit HorizontalPass(SimdLevel level) : level_(level), weights_(level) {}
 
-  // For rows of `source` along `axis`, mirrored if `flip`. Preparing for the same again costs
-  // nothing.
+  // Prepares for rows of `source` along `axis`, mirrored if `flip`. Preparing again for the same
+  // values costs nothing.
   void Prepare(const PixelView& source, const ResizeAxis& axis, bool flip);
 
-  // The outputs are rows padded to whole blocks.
+  // Filters rows. The output rows must be padded to whole blocks.
   void Filter(const resample_internal::RowsAtOnce& rows) const;
 
  private:
@@ -35,7 +35,8 @@ class HorizontalPass {
     bool operator==(const Geometry&) const = default;
   };
 
-  // A row shorter than a window cannot be read by windows.
+  // False, among other cases, for rows that are shorter than a window, because they cannot be read
+  // by windows.
   bool by_lanes() const {
     return level_ >= SimdLevel::kAvx2 && geometry_.row_bytes >= LaneProgram::kWindow &&
            weights_.max_taps() <= LaneProgram::kMostTaps;

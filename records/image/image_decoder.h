@@ -1,4 +1,4 @@
-// Encoded images to pixels.
+// Decodes encoded images to pixels.
 #ifndef PENSTOCK_RECORDS_IMAGE_IMAGE_DECODER_H_
 #define PENSTOCK_RECORDS_IMAGE_IMAGE_DECODER_H_
 
@@ -15,23 +15,23 @@
 
 namespace penstock {
 
-// With ImageDecodeOptions::orient the picture is turned, with `shrink` it is smaller: its sides may
-// differ from info's.
+// A decoded image. With ImageDecodeOptions::orient the picture is turned, and with `shrink` it is
+// smaller, so its sides may differ from those of `info`.
 struct DecodedImage {
   ImageInfo info;
   PixelView pixels;
-  // Coordinates in the picture of the first pixel; 0 if all of it was decoded.
+  // Coordinates of the first pixel in the picture. Both are 0 if the whole picture was decoded.
   uint32_t left = 0;
   uint32_t top = 0;
   ImageNotes notes;
 };
 
-// The size of the picture: turned, if `orient`.
+// The size of the picture, after turning if `orient`.
 Size PictureSize(const ImageInfo& info, bool orient);
 
-// Decodes JPEG (8-bit, Huffman-coded, baseline, extended or progressive) and PNG. The pixels are a
-// function of bytes and options alone, and equal those of Pillow's Image.convert("RGB") and
-// convert("L"): alpha is dropped, CMYK is taken as Adobe's programs store it, 16-bit grey is
+// Decodes JPEG (8-bit, Huffman-coded, baseline, extended or progressive) and PNG. The pixels depend
+// only on the bytes and options. They equal those of Pillow's Image.convert("RGB") and
+// convert("L"): alpha is dropped, CMYK is taken as Adobe's programs store it, and 16-bit grey is
 // clipped at 255.
 //
 //   ImageDecoder decoder;
@@ -40,34 +40,36 @@ Size PictureSize(const ImageInfo& info, bool orient);
 // Not thread-safe; keep one for each thread.
 class ImageDecoder {
  public:
-  // The pixels are valid until the next call.
-  // kInvalidArgument: no image, an unsupported one, or one beyond options.limits. kDataLoss:
-  // damaged; or cut, unless options.fill_truncated. Both are facts about the bytes, alike on every
-  // machine. kResourceExhausted: no memory, which says nothing about the bytes; does not occur
-  // where DecodeMemory() was free.
+  // Decodes the whole picture. The pixels are valid until the next call.
+  // kInvalidArgument: no image, an unsupported one, or one that exceeds options.limits.
+  // kDataLoss: the image is damaged, or it is truncated and options.fill_truncated is false.
+  // kResourceExhausted: out of memory. Does not occur if DecodeMemory() bytes were free.
+  // The first two are facts about the bytes, the same on every machine; kResourceExhausted is not.
   // Data after the end marker is ignored.
   absl::StatusOr<DecodedImage> Decode(std::span<const uint8_t> bytes,
                                       const ImageDecodeOptions& options);
-  // The same where the header was read. REQUIRES: `info` is ProbeImage(bytes), within
-  // options.limits.
+  // As above, if you have already read the header. REQUIRES: `info` is ProbeImage(bytes), and is
+  // within options.limits.
   absl::StatusOr<DecodedImage> Decode(std::span<const uint8_t> bytes, const ImageInfo& info,
                                       const ImageDecodeOptions& options);
 
-  // Decodes at least `region` of the picture (turned, if options.orient; after it was shrunk), and
-  // no more than the format requires. Pixels outside the region are unspecified. Whether an image
-  // can be decoded does not depend on the region: the status, notes.truncated and the pixels of the
-  // region are those of Decode(). notes.warnings may be fewer, since rows below the region need not
-  // be read. REQUIRES: as Decode(); the region is not empty and lies in the picture.
+  // Decodes at least `region`, and no more than the format requires. The region is in coordinates
+  // of the picture after turning, if options.orient, and after shrinking. Pixels outside the region
+  // are unspecified.
+  // The status, notes.truncated and the pixels of the region are those of Decode(), so the region
+  // does not affect whether an image can be decoded. notes.warnings may be lower, because rows
+  // below the region need not be read.
+  // REQUIRES: as Decode(); the region is not empty and lies in the picture.
   absl::StatusOr<DecodedImage> DecodeRegion(std::span<const uint8_t> bytes, const ImageInfo& info,
                                             const ImageDecodeOptions& options,
                                             const CropRect& region);
 
-  // Gives back what large images took; their pixels are then gone. Without this call, the next
-  // Decode() does it.
+  // Frees the memory that large images needed. Their pixels become invalid. If you do not call it,
+  // the next Decode() frees that memory.
   void Trim();
 
  private:
-  // Decodes the part as it is stored, not turned.
+  // Decodes the part as it is stored, without turning it.
   absl::StatusOr<PicturePart> DecodePart(std::span<const uint8_t> bytes, const ImageInfo& info,
                                          const ImageDecodeOptions& options, const CropRect& region,
                                          ImageNotes& notes);

@@ -29,7 +29,8 @@ class ImageDecoderTest : public ::testing::Test {
     bytes.resize(bytes.size() - less);
     return bytes;
   }
-  // Pictures without orientation have no digest of their own for being turned.
+  // For pictures without orientation, the digest for turned pictures is absent and equals the
+  // normal one.
   void ExpectAllEqual(const std::string& kind, const ImageDecodeOptions& options) {
     for (const auto& [name, expected] : Expectations::Get()["decoded"].items()) {
       const std::string turned = "turned_" + kind;
@@ -108,7 +109,7 @@ TEST_F(ImageDecoderTest, FillsCutPngWithZeros) {
 }
 
 TEST_F(ImageDecoderTest, DoesNotUseTablesOfTheImageBefore) {
-  Bytes without_tables = File("jpeg_420");  // Its DQT segments become comments.
+  Bytes without_tables = File("jpeg_420");  // Turns its DQT segments into comments.
   for (size_t i = 0; i + 1 < without_tables.size(); ++i) {
     if (without_tables[i] == 0xff && without_tables[i + 1] == 0xdb) without_tables[i + 1] = 0xfe;
   }
@@ -135,7 +136,7 @@ TEST_F(ImageDecoderTest, ReportsDamageOfPng) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("PNG")));
 }
 
-// Scans that repeat cost a few bytes each, and the time of the whole image.
+// A repeated scan takes a few bytes, but costs the time of the whole image.
 TEST_F(ImageDecoderTest, RefusesTooManyScans) {
   const Bytes file = File("jpeg_444_progressive");
   EXPECT_OK(decoder_.Decode(file, {.limits = {.max_scans = 10}}));

@@ -7,10 +7,10 @@
 namespace penstock {
 namespace {
 
-// The libraries' own state, tables and windows.
+// State, tables and windows of the libraries.
 constexpr uint64_t kLibraryBytes = 384 << 10;
-// Of libjpeg-turbo for each sample across a component: a row of blocks with the rows around it,
-// and what upsampling makes of it. Of libpng for each pixel: rows of at most 8 bytes a pixel.
+// For libjpeg-turbo, bytes for each sample across a component: a row of blocks, the rows around it,
+// and the upsampled rows. For libpng, bytes for each pixel across: rows of at most 8 bytes a pixel.
 constexpr uint64_t kJpegRows = 64, kPngRowBytes = 40;
 
 uint64_t JpegMemory(const ImageInfo& info) {
@@ -18,7 +18,7 @@ uint64_t JpegMemory(const ImageInfo& info) {
   return info.coefficient_bytes + padded_width * info.components * kJpegRows;
 }
 
-// Pixels as stored, before they are converted.
+// Pixels as stored, before conversion.
 uint64_t PngMemory(const ImageInfo& info) {
   const uint64_t stored = info.components >= 3 ? 3 : 2;
   return info.pixels() * stored + uint64_t{info.width} * kPngRowBytes;

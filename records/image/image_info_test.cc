@@ -48,10 +48,10 @@ TEST(ProbeImageTest, TellsFormatAndKind) {
 
 TEST(ProbeImageTest, KnowsCoefficientsOfFilesWithSeveralScans) {
   EXPECT_EQ(ProbeFile("jpeg_420").coefficient_bytes, 0);
-  // 37x29 pixels in units of 16x16: 3 x 2 units of 4 + 1 + 1 blocks of 128 bytes.
+  // 37x29 pixels are 3 x 2 units of 16x16. A unit has 4 + 1 + 1 blocks of 128 bytes.
   EXPECT_EQ(ProbeFile("jpeg_420_progressive").coefficient_bytes, 6 * 6 * 128);
   EXPECT_GT(ProbeFile("jpeg_non_interleaved").coefficient_bytes, 0);
-  // 31x23 pixels: 4 x 3 blocks.
+  // 31x23 pixels are 4 x 3 blocks.
   EXPECT_EQ(ProbeFile("jpeg_grey_progressive").coefficient_bytes, 12 * 128);
 }
 

@@ -1,4 +1,4 @@
-// The interface that grants the memory for decoding a large image.
+// Grants memory for decoding large images.
 #ifndef PENSTOCK_RECORDS_IMAGE_IMAGE_MEMORY_H_
 #define PENSTOCK_RECORDS_IMAGE_IMAGE_MEMORY_H_
 
@@ -9,23 +9,26 @@
 
 namespace penstock {
 
-// Thread-safe.
+// Grants memory. Thread-safe.
 class ImageMemory {
  public:
-  // Images that take no more are decoded without asking: TransformMemory().
+  // Images that need at most this many bytes (TransformMemory()) are decoded without a request.
   static constexpr uint64_t kUnasked = uint64_t{16} << 20;
 
   virtual ~ImageMemory() = default;
-  // Blocks until `bytes` are free. kResourceExhausted: there will never be so many.
+  // Blocks until `bytes` are free. kResourceExhausted: so many bytes will never be free.
   virtual absl::Status Take(uint64_t bytes) = 0;
+  // Gives back bytes that Take() granted.
   virtual void Return(uint64_t bytes) = 0;
 };
 
-// Memory that was taken, for as long as this lives. Move-only; empty where none was needed.
+// Memory that was granted, for the lifetime of this object. Move-only. Empty if no request was
+// needed.
 class ImageMemoryLease {
  public:
   ImageMemoryLease() = default;
-  // `memory` may be null, which grants all; it must outlive the lease.
+  // If `memory` is null, everything is granted. `memory` must outlive the lease. Errors as
+  // ImageMemory::Take().
   static absl::StatusOr<ImageMemoryLease> Take(ImageMemory* memory, uint64_t bytes) {
     if (memory == nullptr || bytes <= ImageMemory::kUnasked) return ImageMemoryLease();
     absl::Status taken = memory->Take(bytes);

@@ -1,4 +1,4 @@
-// What is worth knowing of an image that was decoded all the same.
+// Remarks about images that were decoded in spite of flaws.
 #ifndef PENSTOCK_RECORDS_IMAGE_IMAGE_NOTE_H_
 #define PENSTOCK_RECORDS_IMAGE_IMAGE_NOTE_H_
 
@@ -7,21 +7,21 @@
 
 namespace penstock {
 
-// One image of a row.
+// Remarks about the image of one row.
 struct ImageNote {
   uint32_t row = 0;
-  bool truncated = false;  // Its file was cut, and its missing end was filled.
+  bool truncated = false;  // The file was truncated, and its missing end was filled.
   uint32_t warnings = 0;   // Damage that the library worked around.
 
   friend bool operator==(const ImageNote&, const ImageNote&) = default;
 };
 
-// Sums over images.
+// Sums over several images.
 struct ImageCounts {
   uint64_t truncated = 0;
   uint64_t warnings = 0;
 
-  // An ImageNote or ImageNotes.
+  // `Note` is ImageNote or ImageNotes.
   template <typename Note>
   void Add(const Note& note) {
     truncated += note.truncated;
@@ -34,7 +34,7 @@ struct ImageCounts {
   }
 };
 
-// "3 files were cut and filled, 5 warnings of the decoder"; empty: nothing was noted.
+// "3 files were cut and filled, 5 warnings of the decoder". Empty if there is nothing to report.
 std::string Describe(const ImageCounts& counts);
 
 }  // namespace penstock

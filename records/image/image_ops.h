@@ -1,4 +1,4 @@
-// What is done to an encoded image: the `image` operation of a decode spec as a plain struct.
+// The `image` operation of a decode spec as a plain struct.
 #ifndef PENSTOCK_RECORDS_IMAGE_IMAGE_OPS_H_
 #define PENSTOCK_RECORDS_IMAGE_IMAGE_OPS_H_
 
@@ -15,24 +15,24 @@
 
 namespace penstock {
 
-// A random part of the picture, resized to the output.
+// A random part of the picture is resized to the output.
 struct RandomResizedCropOp {
   Size output = {};
   CropRanges ranges = {};
 };
 
-// The whole picture, resized to the output whatever its ratio.
+// The whole picture is resized to the output, whatever its ratio.
 struct ResizeOp {
   Size output = {};
 };
 
-// The picture with its shorter side resized to `side`, and of that the central part.
+// The shorter side of the picture is resized to `side`. The output is the central part.
 struct ResizeShorterOp {
   uint32_t side = 0;
   Size output = {};
 };
 
-// A random part of the padded picture, not resized.
+// A random part of the padded picture is the output. It is not resized.
 struct RandomCropOp {
   Size output = {};
   uint32_t pixels_around = 0;
@@ -40,16 +40,16 @@ struct RandomCropOp {
 };
 
 struct ImageOps {
-  // The largest output side.
+  // The largest side of an output.
   static constexpr uint32_t kMaxSide = 16384;
 
-  int channels = 3;     // 1 (grey) or 3 (RGB)
-  bool orient = false;  // Turn the picture as EXIF says, before all else.
+  int channels = 3;     // 1 (grey) or 3 (RGB).
+  bool orient = false;  // First, turn the picture as EXIF says.
   std::variant<RandomResizedCropOp, ResizeOp, ResizeShorterOp, RandomCropOp> crop;
-  double flip_probability = 0;  // Of being mirrored from left to right, after all else.
+  double flip_probability = 0;  // Probability of mirroring left to right, the last step.
   Interpolation interpolation = Interpolation::kBilinear;
-  bool fill_truncated = false;  // Decode what there is of a file that is cut.
-  // Decode JPEGs smaller where the resize shrinks them anyway (scaled_decoding.h).
+  bool fill_truncated = false;  // Decode what a truncated file has.
+  // Decode JPEGs at a smaller scale if the resize shrinks them anyway (scaled_decoding.h).
   bool scaled_decoding = false;
   ImageLimits limits = {};
 
@@ -58,7 +58,7 @@ struct ImageOps {
   // Bytes of the output: height x width x channels.
   size_t output_bytes() const;
 
-  // kInvalidArgument: a number is out of its range; the message names it and the range.
+  // kInvalidArgument: a number is out of range. The message names the number and the range.
   absl::Status Validate() const;
 };
 

@@ -18,7 +18,7 @@ absl::StatusOr<ImageNotes> ImageTransform::Apply(std::span<const uint8_t> bytes,
   PENSTOCK_ASSIGN_OR_RETURN(const ImageMemoryLease lease,
                             ImageMemoryLease::Take(memory, TransformMemory(info, ops)));
   absl::StatusOr<ImageNotes> notes = DecodeAndRender(bytes, info, ops, rendering, out);
-  decoder_.Trim();  // While the lease lasts.
+  decoder_.Trim();  // While the lease is still held.
   return notes;
 }
 
@@ -41,7 +41,7 @@ absl::StatusOr<ImageNotes> ImageTransform::DecodeAndRender(std::span<const uint8
 
 uint64_t TransformMemory(const ImageInfo& info, const ImageOps& ops) {
   const Size output = ops.output();
-  // A crop or a turn may exchange which side is the longer one.
+  // After a crop or a turn, the other side may be the longer one.
   const uint64_t longer = std::max(info.width, info.height);
   return DecodeMemory(info, ops.channels, ops.orient) +
          ResizeMemory(longer, longer, output.width, output.height, ops.channels);

@@ -1,4 +1,4 @@
-// An encoded image to the pixels that a trainer sees.
+// Transforms an encoded image to the pixels that a trainer sees.
 #ifndef PENSTOCK_RECORDS_IMAGE_IMAGE_TRANSFORM_H_
 #define PENSTOCK_RECORDS_IMAGE_IMAGE_TRANSFORM_H_
 
@@ -14,9 +14,9 @@
 
 namespace penstock {
 
-// Decodes, turns, crops, resizes and mirrors, in this order. The output is a function of bytes,
-// operations and uniform numbers alone. Decodes no more of the picture than the crop needs, as far
-// as the format allows: that changes neither the pixels nor whether an image can be decoded.
+// Decodes, turns, crops, resizes and mirrors, in this order. The output depends only on the bytes,
+// the operations and the uniform numbers. If the format allows it, decodes only the part of the
+// picture that the crop needs. This affects neither the pixels nor whether an image can be decoded.
 //
 //   ImageTransform transform;
 //   const Uniforms uniforms(ImageKey(augmentation_key, ordinal, /*view=*/0));
@@ -25,11 +25,13 @@ namespace penstock {
 // Not thread-safe; keep one for each thread.
 class ImageTransform {
  public:
-  // Fills `out`, [height][width][channels], of ops.output_bytes() bytes. Without success `out` is
-  // unspecified.
-  // kInvalidArgument, kDataLoss and kResourceExhausted: as ImageDecoder::Decode(). Also
-  // kInvalidArgument, before anything is decoded: the picture is smaller than a random crop, or too
-  // long to be resized. `memory` is asked for what a large image takes; null: there is enough.
+  // Fills `out`, which has shape [height][width][channels] and ops.output_bytes() bytes. After an
+  // error, `out` is unspecified. `memory` grants the memory for a large image; null grants
+  // everything.
+  // kInvalidArgument, kDataLoss, kResourceExhausted: as ImageDecoder::Decode(), and errors of
+  // `memory`.
+  // Also kInvalidArgument, before anything is decoded: the picture is smaller than a random crop,
+  // or too long to be resized.
   // REQUIRES: ops.Validate() is OK.
   absl::StatusOr<ImageNotes> Apply(std::span<const uint8_t> bytes, const ImageOps& ops,
                                    const Uniforms& uniforms, std::span<uint8_t> out,
@@ -50,8 +52,8 @@ class ImageTransform {
   Resampler resampler_;
 };
 
-// The most memory that Apply() takes for such an image beside its input and output; 64 MiB of it
-// may be kept for the next image.
+// The most memory, in bytes, that Apply() takes for such an image, without its input and output. Up
+// to 64 MiB of it may be kept for the next image.
 uint64_t TransformMemory(const ImageInfo& info, const ImageOps& ops);
 
 }  // namespace penstock

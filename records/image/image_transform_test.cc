@@ -126,7 +126,7 @@ TEST(ImageOpsTest, NamesWhatIsOutOfRange) {
   EXPECT_THAT(ops.Validate(), says("limits"));
 }
 
-// The same digest from Pillow's own build of another version of libjpeg-turbo.
+// Pillow's own build, with another version of libjpeg-turbo, gives the same digest.
 TEST(ImageLibraryVersionTest, EqualsWhatPillowComputes) {
   EXPECT_EQ(ImageLibraryDigest(), Expectations::Get()["self_test"].get<std::string>());
   EXPECT_EQ(SelfTestImages().size(), 5);

@@ -13,11 +13,11 @@
 
 namespace penstock {
 
-// As JpegPixels::State: the frames between Run() and a callback hold plain values alone.
+// As in JpegPixels::State, the frames between Run() and a callback hold only plain values.
 struct JpegEncoder::State {
   PixelView pixels;
   JpegOptions options;
-  size_t size = 0;  // Of what was written.
+  size_t size = 0;  // Bytes written.
   char message[JMSG_LENGTH_MAX];
 
   ScratchMemory memory;
@@ -40,7 +40,7 @@ struct JpegEncoder::State {
     library->err->format_message(library, state.message);
     std::longjmp(state.escape, 1);
   }
-  // Reserve() has room for the worst case.
+  // Cannot happen, because Reserve() allocates room for the worst case.
   static boolean OnFull(j_compress_ptr library) {
     ERREXIT(library, JERR_BUFFER_SIZE);
     return FALSE;
@@ -49,7 +49,7 @@ struct JpegEncoder::State {
   static void Ignore(j_common_ptr, int) {}
 };
 
-// 4:2:0 has 1.5 samples a pixel, of two bytes at most each, in blocks of 16x16 pixels.
+// 4:2:0 has 1.5 samples per pixel, in blocks of 16x16 pixels. A sample takes at most two bytes.
 void JpegEncoder::State::Reserve() {
   constexpr size_t kBlock = 16, kHeaders = 4096;
   capacity = RoundUp(pixels.width, kBlock) * RoundUp(pixels.height, kBlock) * 3 + kHeaders;
@@ -83,27 +83,27 @@ void JpegEncoder::State::Create() {
   compress.image_height = pixels.height;
   compress.input_components = pixels.channels;
   compress.in_color_space = pixels.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-  jpeg_set_defaults(&compress);  // 4:2:0.
+  jpeg_set_defaults(&compress);  // Selects 4:2:0.
   jpeg_set_quality(&compress, options.quality, TRUE);
   compress.dct_method = JDCT_ISLOW;
 }
 
-// The smallest EXIF block that there is: one directory with one entry.
+// Writes the smallest possible EXIF block: one directory with one entry.
 void JpegEncoder::State::WriteOrientation() {
   const auto orientation = static_cast<JOCTET>(options.orientation);
   const JOCTET exif[] = {
-      'E',  'x',  'i', 'f', 0, 0,        // What the segment is.
-      'M',  'M',  0,   42,  0, 0, 0, 8,  // Big-endian; the directory is at byte 8.
-      0,    1,                           // Entries.
+      'E',  'x',  'i', 'f', 0, 0,        // Name of the segment.
+      'M',  'M',  0,   42,  0, 0, 0, 8,  // Big-endian. The directory is at byte 8.
+      0,    1,                           // Number of entries.
       0x01, 0x12, 0,   3,   0, 0, 0, 1, 0, orientation, 0, 0,  // Orientation: one short.
-      0,    0,    0,   0,                                      // No other directory.
+      0,    0,    0,   0,                                      // No further directory.
   };
   jpeg_write_marker(&compress, JPEG_APP0 + 1, exif, sizeof(exif));
 }
 
 void JpegEncoder::State::WriteRows() {
   while (compress.next_scanline < compress.image_height) {
-    // The library does not write to it.
+    // The library does not write to the row.
     JSAMPROW row = const_cast<JSAMPLE*>(pixels.row(compress.next_scanline));
     jpeg_write_scanlines(&compress, &row, 1);
   }

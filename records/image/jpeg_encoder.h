@@ -1,4 +1,4 @@
-// Pixels to JPEG.
+// Encodes pixels as JPEG.
 #ifndef PENSTOCK_RECORDS_IMAGE_JPEG_ENCODER_H_
 #define PENSTOCK_RECORDS_IMAGE_JPEG_ENCODER_H_
 
@@ -12,11 +12,12 @@
 namespace penstock {
 
 struct JpegOptions {
-  int quality = 90;     // 1 to 100, as libjpeg has it.
-  int orientation = 1;  // 1 to 8; all but 1 are written as EXIF.
+  int quality = 90;     // 1 to 100, as in libjpeg.
+  int orientation = 1;  // 1 to 8. Values other than 1 are written as EXIF.
 };
 
-// Encodes baseline JPEG with libjpeg-turbo: colours 4:2:0, grey as one component. Not thread-safe.
+// Encodes baseline JPEG with libjpeg-turbo: colour as 4:2:0, grey as one component. Not
+// thread-safe.
 class JpegEncoder {
  public:
   JpegEncoder();
@@ -24,9 +25,10 @@ class JpegEncoder {
   JpegEncoder(JpegEncoder&&) noexcept;
   JpegEncoder& operator=(JpegEncoder&&) noexcept;
 
-  // The bytes are valid until the next call. kInvalidArgument: the picture has a side of 0 or above
-  // 65,500, which JPEG cannot store. kResourceExhausted: no memory.
-  // REQUIRES: `pixels` has 1 or 3 channels; the options are in their ranges.
+  // The returned bytes are valid until the next call.
+  // kInvalidArgument: a side of the picture is 0 or above 65,500, which JPEG cannot store.
+  // kResourceExhausted: out of memory.
+  // REQUIRES: `pixels` has 1 or 3 channels; the options are within their ranges.
   absl::StatusOr<std::span<const uint8_t>> Encode(const PixelView& pixels,
                                                   const JpegOptions& options);
 

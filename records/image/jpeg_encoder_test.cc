@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A smooth picture, as JPEG stores it well.
+// A smooth picture, which JPEG stores with small errors.
 struct Picture {
   Picture(uint32_t width, uint32_t height, int channels) {
     for (uint32_t y = 0; y < height; ++y) {
@@ -30,7 +30,7 @@ struct Picture {
   PixelView view;
 };
 
-// The largest difference of a sample.
+// The largest difference between two samples.
 int Distance(const PixelView& a, const PixelView& b) {
   int most = 0;
   for (size_t i = 0; i < a.bytes(); ++i) most = std::max(most, std::abs(a.data[i] - b.data[i]));

@@ -1,4 +1,5 @@
-// Any bytes behind the magic of JPEG: pixels or a status, the same from every decoder.
+// Decodes any bytes after the magic number of JPEG. Every decoder must give the same pixels or
+// status.
 #include <algorithm>
 #include <vector>
 

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// Markers of ITU-T T.81, table B.1; each follows a byte 0xff.
+// Markers of ITU-T T.81, table B.1. Each follows a byte 0xff.
 constexpr uint8_t kTem = 0x01, kSof0 = 0xc0, kDht = 0xc4, kJpg = 0xc8, kDac = 0xcc, kSof15 = 0xcf;
 constexpr uint8_t kRst0 = 0xd0, kRst7 = 0xd7, kSoi = 0xd8, kEoi = 0xd9, kSos = 0xda, kApp1 = 0xe1;
 constexpr std::array<uint8_t, 6> kExifName = {'E', 'x', 'i', 'f', 0, 0};
@@ -21,7 +21,7 @@ bool IsFrame(uint8_t marker) {
   return marker >= kSof0 && marker <= kSof15 && marker != kDht && marker != kJpg && marker != kDac;
 }
 
-// Why frames of this marker are not decoded; empty for those that are.
+// Why frames with this marker cannot be decoded. Empty if they can.
 absl::string_view UnsupportedProcess(uint8_t marker) {
   switch (marker) {
     case 0xc0:
@@ -57,8 +57,8 @@ absl::Status JpegDamaged(absl::string_view what) {
   return absl::DataLossError(absl::StrCat("JPEG: ", what));
 }
 
-// A frame header (SOFn): precision 1, height 2, width 2, components 1, and for each of these id 1,
-// sampling factors 1, quantization table 1.
+// A frame header (SOFn): precision 1 byte, height 2, width 2, components 1; then for each component
+// id 1, sampling factors 1, quantization table 1.
 struct Frame {
   static constexpr size_t kFixedBytes = 6, kComponentBytes = 3;
 
@@ -102,7 +102,7 @@ absl::Status CheckFrame(uint8_t marker, const Frame& frame) {
   return absl::OkStatus();
 }
 
-// As libjpeg-turbo allocates them: whole interleaved units of each component.
+// The memory that libjpeg-turbo allocates: whole interleaved units of each component.
 uint64_t CoefficientBytes(const Frame& frame) {
   uint32_t max_horizontal = 1, max_vertical = 1;
   for (int i = 0; i < frame.components(); ++i) {
@@ -138,7 +138,7 @@ class HeaderReader {
   }
 
  private:
-  // Skips what lies before the next marker, as libjpeg does.
+  // Skips everything before the next marker, as libjpeg does.
   std::optional<uint8_t> NextMarker() {
     while (true) {
       while (at_ < bytes_.size() && bytes_[at_] != 0xff) ++at_;
@@ -149,7 +149,7 @@ class HeaderReader {
     }
   }
 
-  // The parameters behind a marker, without their length.
+  // The parameters after a marker, without their length.
   std::optional<std::span<const uint8_t>> NextSegment() {
     if (bytes_.size() - at_ < 2) return std::nullopt;
     const size_t length = std::max<size_t>(LoadBig16(&bytes_[at_]), 2);
@@ -193,7 +193,7 @@ class HeaderReader {
   }
 
   const std::span<const uint8_t> bytes_;
-  size_t at_ = 2;  // Behind SOI.
+  size_t at_ = 2;  // After SOI.
   Frame frame_;
   bool progressive_ = false;
   bool has_exif_ = false;

@@ -15,22 +15,22 @@
 
 namespace penstock {
 
-// What libjpeg-turbo's callbacks reach. Its errors end in longjmp(), which runs no destructors, so
-// the frames between Run() and a callback hold plain values alone.
+// The state that libjpeg-turbo's callbacks can reach. The library's errors end in longjmp(), which
+// runs no destructors, so the frames between Run() and a callback hold only plain values.
 struct JpegPixels::State {
   enum class Stop { kNone, kLibrary, kCut, kScans, kOtherHeader };
 
-  // One image.
+  // State of one image.
   std::span<const uint8_t> bytes;
   const ImageInfo* info = nullptr;
   const ImageDecodeOptions* options = nullptr;
   const CropRect* region = nullptr;
   ScratchMemory* memory = nullptr;
-  Size picture;  // As it is decoded.
+  Size picture;  // Size after shrinking.
   bool decodes_whole = true;
   PicturePart part;
   uint8_t* out = nullptr;        // The pixels of the part.
-  ConvertRow convert = nullptr;  // From the library's rows to ours; null if they are alike.
+  ConvertRow convert = nullptr;  // Converts the library's rows to ours. Null if they are the same.
   uint8_t* row = nullptr;        // A row of the library, if it must be converted.
   ImageNotes notes;
   Stop stop = Stop::kNone;
@@ -80,7 +80,8 @@ void JpegPixels::State::OnMessage(j_common_ptr library, int level) {
   if (level < 0) ++Of(library).notes.warnings;
 }
 
-// Called for each row of blocks of each scan. A few bytes can be a scan of the whole image.
+// Called for each row of blocks of each scan. Counts scans, because a few bytes can be a scan of
+// the whole image.
 void JpegPixels::State::OnProgress(j_common_ptr library) {
   State& state = Of(library);
   if (static_cast<uint32_t>(state.decompress.input_scan_number) > state.options->limits.max_scans) {
@@ -119,8 +120,8 @@ bool JpegPixels::State::Run() {
   return true;
 }
 
-// A new one for each image: the tables of an image before it would stand for those that a file
-// lacks, and the pixels would depend on what was decoded before. It takes 0.3 us.
+// Creates a new decompressor for each image, which takes 0.3 us. Otherwise tables of the previous
+// image would replace those that a file lacks, and pixels would depend on what was decoded before.
 void JpegPixels::State::Create() {
   decompress.err = jpeg_std_error(&errors);
   decompress.client_data = this;
@@ -158,8 +159,8 @@ void JpegPixels::State::ReadHeader() {
   decompress.do_block_smoothing = FALSE;
 }
 
-// Whether chroma, of which a block is shrunk less than one of luma, still has fewer samples than
-// luma. Regions of such pictures are wrong in the last rows.
+// Whether chroma still has fewer samples than luma after shrinking, although blocks of chroma are
+// shrunk less than blocks of luma. Regions of such pictures are wrong in the last rows.
 bool JpegPixels::State::UpsamplesWhatIsShrunk() const {
   return options->shrink > 1 && decompress.max_h_samp_factor * decompress.max_v_samp_factor > 4;
 }
@@ -170,7 +171,7 @@ void JpegPixels::State::ChooseColors() {
     decompress.out_color_space = JCS_CMYK;
     convert = grey ? InvertedCmykToGrey : InvertedCmykToRgb;
   } else if (decompress.num_components == 3) {
-    // Not its Y plane, which Pillow takes in a draft alone.
+    // Not the Y plane, which Pillow uses only in draft mode.
     decompress.out_color_space = JCS_RGB;
     convert = grey ? RgbToGrey : nullptr;
   } else {
@@ -186,15 +187,15 @@ void JpegPixels::State::ChoosePart() {
   part.pixels.data = out;
 }
 
-// Decodes a margin of columns beside the region. Fancy upsampling reads the column beside a region;
-// and a component with less than two samples across is upsampled in another way. Five columns have
-// two at 4:1.
+// Decodes a margin of columns beside the region, for two reasons. Fancy upsampling reads the column
+// beside a region, and a component with fewer than two samples across is upsampled differently. At
+// 4:1, five columns have two samples.
 void JpegPixels::State::CropToRegion() {
   constexpr int64_t kMargin = 4;
   const int64_t begin = std::max<int64_t>(region->left - kMargin, 0);
   const int64_t end = std::min<int64_t>(region->left + region->width + kMargin, picture.width);
   JDIMENSION left = static_cast<JDIMENSION>(begin), width = static_cast<JDIMENSION>(end - begin);
-  jpeg_crop_scanline(&decompress, &left, &width);  // Moves `left` down to a boundary of blocks.
+  jpeg_crop_scanline(&decompress, &left, &width);  // Moves `left` down to a block boundary.
   part.left = left;
   part.top = static_cast<uint32_t>(region->top);
   part.pixels.width = width;
@@ -202,7 +203,7 @@ void JpegPixels::State::CropToRegion() {
 }
 
 void JpegPixels::State::ReadRows() {
-  // Skips once, and from the first row: a skip that begins within a group of rows gives wrong rows
+  // Skips once, from the first row. A skip that begins within a group of rows gives wrong rows
   // (libjpeg-turbo issue 915).
   jpeg_skip_scanlines(&decompress, part.top);
   const PixelView& pixels = part.pixels;
@@ -212,7 +213,7 @@ void JpegPixels::State::ReadRows() {
     jpeg_read_scanlines(&decompress, &next, 1);
     if (convert != nullptr) convert(row, pixels.width, target);
   }
-  if (decodes_whole) jpeg_finish_decompress(&decompress);  // Reads on to the end marker.
+  if (decodes_whole) jpeg_finish_decompress(&decompress);  // Reads up to the end marker.
 }
 
 void JpegPixels::State::ReserveRow() {

@@ -5,8 +5,8 @@
 
 namespace penstock {
 
-// ITU-T T.81, B.1.1: behind 0xff stands 0, which makes it a byte of data, a marker, or more of
-// 0xff, which fills up.
+// ITU-T T.81, B.1.1: the byte after 0xff is 0, which makes 0xff a byte of data, or a marker, or
+// another 0xff, which is fill.
 bool HoldsOneWholeScan(std::span<const uint8_t> bytes) {
   constexpr uint8_t kData = 0x00, kFill = 0xff, kFirstRestart = 0xd0, kLastRestart = 0xd7;
   constexpr uint8_t kEnd = 0xd9;

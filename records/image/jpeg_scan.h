@@ -1,4 +1,4 @@
-// The structure of a JPEG behind its headers.
+// Checks the structure of a JPEG after its headers.
 #ifndef PENSTOCK_RECORDS_IMAGE_JPEG_SCAN_H_
 #define PENSTOCK_RECORDS_IMAGE_JPEG_SCAN_H_
 
@@ -7,9 +7,9 @@
 
 namespace penstock {
 
-// Whether `bytes`, which follow a scan header, hold the data of that scan, its restart markers, and
-// then the end marker. Reads no code, so the data may still be damaged; ignores what follows the
-// end marker.
+// Whether `bytes`, which follow a scan header, hold the data of that scan with its restart markers,
+// and then the end marker. Does not decode, so the data may still be damaged. Ignores everything
+// after the end marker.
 bool HoldsOneWholeScan(std::span<const uint8_t> bytes);
 
 }  // namespace penstock

@@ -19,19 +19,19 @@ size_t GroupsOf(size_t bytes) {
   return DivideUp(bytes, kStored) * LaneProgram::kGroupsAtOnce;
 }
 
-// A window holds four taps of all channels of a pixel, even where some channels are one tap ahead.
-// So a pixel of a group is done after so many steps that began with it.
+// A window holds four taps of all channels of a pixel, even if some channels are one tap ahead. So
+// each pixel of a group needs at most this many steps that begin with it.
 uint64_t MostSteps(uint64_t count, uint64_t channels, uint64_t max_taps) {
   const uint64_t pixels_in_group = (LaneProgram::kGroup - 1) / channels + 1;
   return GroupsOf(count * channels) * pixels_in_group * DivideUp(max_taps, LaneProgram::kTaps);
 }
 
-// 16 elements of 32 bits as 8 bits each.
+// Packs 16 elements of 32 bits to 8 bits each.
 PENSTOCK_AVX2 inline __m128i Pack(__m128i a, __m128i b, __m128i c, __m128i d) {
   return _mm_packs_epi16(_mm_packs_epi32(a, b), _mm_packs_epi32(c, d));
 }
 
-// The even and the odd taps of two outputs as 16 bits each: e0 o0 e1 o1.
+// Separates the even and odd taps of two outputs, as 16 bits each: e0 o0 e1 o1.
 PENSTOCK_AVX2 inline __m128 EvenAndOdd(__m128i a, __m128i b) {
   const __m128i order = _mm_setr_epi8(0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15);
   return _mm_castsi128_ps(_mm_shuffle_epi8(_mm_packs_epi32(a, b), order));
@@ -41,10 +41,10 @@ PENSTOCK_AVX2 inline void Store(__m128i v, void* to) {
   _mm_store_si128(static_cast<__m128i*>(to), v);
 }
 
-// Four taps of an output.
+// Four taps of one output.
 struct Taps {
-  __m128i bytes;    // Of the window.
-  __m128i weights;  // As SplitOf() cuts them; 0 if the byte is not in the window.
+  __m128i bytes;    // Their places in the window.
+  __m128i weights;  // As split by SplitOf(). 0 if the byte is not in the window.
 };
 
 // The first tap is at byte `first` of the window.
@@ -96,7 +96,7 @@ void LaneProgram::Build(const AxisWeights& weights, size_t count, size_t channel
   while (ends_.size() < GroupsOf(count * channels)) add({kZeros, 0, 0});
 }
 
-// The old steps are freed first: nobody needs them.
+// Frees the old steps before it allocates, because nothing needs them.
 void LaneProgram::Reserve(size_t steps) {
   steps_.clear();
   if (steps <= steps_.capacity()) return;
@@ -115,7 +115,7 @@ void LaneProgram::AddGroup(Group& group) {
   ends_.push_back(static_cast<uint32_t>(steps_.size()));
 }
 
-// Adds as many taps as the step has room for and the window holds.
+// Adds as many taps as the step and the window have room for.
 PENSTOCK_AVX2 void LaneProgram::AddStep(size_t offset, Group& group) {
   LaneStep& step = steps_.emplace_back();
   step.offset = static_cast<uint32_t>(offset);

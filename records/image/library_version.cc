@@ -20,7 +20,7 @@ ImageOps CropAndFlip() {
   return ops;
 }
 
-// A library that fails has another digest than one that works: its message is part of it.
+// A status is part of the digest, so a library that fails has another digest than one that works.
 void Update(Sha256& digest, const absl::Status& status, const PixelView& pixels) {
   if (status.ok()) {
     digest.Update({pixels.data, pixels.bytes()});

@@ -1,4 +1,4 @@
-// Whether two processes make the same pixels.
+// Tells whether two processes compute the same pixels.
 #ifndef PENSTOCK_RECORDS_IMAGE_LIBRARY_VERSION_H_
 #define PENSTOCK_RECORDS_IMAGE_LIBRARY_VERSION_H_
 
@@ -7,12 +7,12 @@
 
 namespace penstock {
 
-// SHA-256, in hexadecimal digits, over the pixels of five small images: each decoded whole, to a
-// half and to a quarter of its size, and a random crop of it, resized. It covers the library for
-// JPEG that is linked, the processor's path through it, and this folder's own arithmetic.
+// SHA-256, as hexadecimal digits, over the pixels of five small images: each decoded at full, half
+// and quarter size, and a random crop of each, resized. It depends on the JPEG library that is
+// linked, on the processor's path through it, and on the arithmetic of this folder.
 std::string ImageLibraryDigest();
 
-// The first eight bytes of ImageLibraryDigest(), computed once for a process. Servers with
+// The first eight bytes of ImageLibraryDigest(), computed once for each process. Servers with
 // different versions must not serve the same stream of images. Thread-safe.
 uint64_t ImageLibraryVersion();
 

@@ -26,7 +26,7 @@ double PortableLog(double x) {
   return n * kLn2High + (n * kLn2Low + 2 * (s + s * sum));
 }
 
-// x = n ln 2 + r with |r| <= ln 2 / 2; exp(r) by its series.
+// x = n ln 2 + r with |r| <= ln 2 / 2; exp(r) is computed by its series.
 double PortableExp(double x) {
   const double n = std::floor(x * kLog2E + 0.5);
   const double r = (x - n * kLn2High) - n * kLn2Low;

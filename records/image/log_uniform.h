@@ -1,12 +1,12 @@
-// A log-uniform number that is the same on every machine.
+// Log-uniform numbers that are the same on every machine.
 #ifndef PENSTOCK_RECORDS_IMAGE_LOG_UNIFORM_H_
 #define PENSTOCK_RECORDS_IMAGE_LOG_UNIFORM_H_
 
 namespace penstock {
 
-// Natural logarithm and exponential within a few units in the last place, by additions,
-// multiplications and divisions in a fixed order. Those of glibc differ in the last bit between
-// versions and processors, and a crop could then differ by a pixel between two servers.
+// Natural logarithm and exponential, to within a few units in the last place, computed by
+// additions, multiplications and divisions in a fixed order. The functions of glibc differ in the
+// last bit between versions and processors, so a crop could differ by a pixel between two servers.
 // REQUIRES: x is positive, finite and normal.
 double PortableLog(double x);
 // REQUIRES: |x| <= 700.

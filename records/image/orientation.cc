@@ -5,8 +5,8 @@
 namespace penstock {
 namespace {
 
-// Where the upright picture's pixel (x, y) is stored: x and y exchanged first, then each counted
-// from the other side.
+// Where pixel (x, y) of the upright picture is stored: x and y are exchanged first, then each may
+// be counted from the opposite side.
 struct Turn {
   bool exchange;
   bool from_right;
@@ -14,14 +14,14 @@ struct Turn {
 };
 
 constexpr Turn kTurns[] = {
-    {false, false, false},  // 1: as stored
-    {false, true, false},   // 2: mirrored
-    {false, true, true},    // 3: by 180 degrees
-    {false, false, true},   // 4: upside down and mirrored
-    {true, false, false},   // 5: transposed
-    {true, false, true},    // 6: stored a quarter turn to the left
-    {true, true, true},     // 7: transposed over the other diagonal
-    {true, true, false},    // 8: stored a quarter turn to the right
+    {false, false, false},  // 1: as stored.
+    {false, true, false},   // 2: mirrored.
+    {false, true, true},    // 3: turned by 180 degrees.
+    {false, false, true},   // 4: upside down and mirrored.
+    {true, false, false},   // 5: transposed.
+    {true, false, true},    // 6: stored a quarter turn to the left.
+    {true, true, true},     // 7: transposed over the other diagonal.
+    {true, true, false},    // 8: stored a quarter turn to the right.
 };
 
 CropRect ExchangeAxes(const CropRect& rect) {

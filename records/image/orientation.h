@@ -9,23 +9,24 @@
 
 namespace penstock {
 
-// Orientations 5 to 8 exchange width and height.
+// Whether the orientation (1 to 8) exchanges width and height. Orientations 5 to 8 do.
 constexpr bool ExchangesSides(int orientation) { return orientation >= 5; }
 
-// The sides of the upright picture that lie where pixels were stored last.
+// The sides of the upright picture that lie at the end of the stored rows or columns.
 struct FarSides {
   bool left = false;
   bool top = false;
 };
 FarSides FarSidesOf(int orientation);
 
-// Where a part of the upright picture is stored, with `orientation` (1 to 8), and the other way
-// round. `stored` is the size of the picture as stored.
+// Converts a rectangle between coordinates of the upright picture and of the picture as stored.
+// `stored` is the size of the picture as stored; `orientation` is 1 to 8.
 CropRect StoredRect(const CropRect& upright, const Size& stored, int orientation);
 CropRect UprightRect(const CropRect& rect, const Size& stored, int orientation);
 
-// Writes `source`, stored with `orientation` (1 to 8), upright to `out`, which has room for
-// source.bytes() and does not overlap it. Returns `out` with its shape.
+// Writes `source`, which is stored with `orientation` (1 to 8), upright to `out`. `out` has room
+// for source.bytes() bytes and must not overlap `source`. Returns a view of `out` with the new
+// shape.
 PixelView ApplyOrientation(const PixelView& source, int orientation, uint8_t* out);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Parts of pictures, copied, with what lies beyond the edges.
+// Copies parts of pictures that may extend beyond their edges.
 #ifndef PENSTOCK_RECORDS_IMAGE_PADDED_CROP_H_
 #define PENSTOCK_RECORDS_IMAGE_PADDED_CROP_H_
 
@@ -14,7 +14,7 @@ enum class Padding : uint8_t {
   kReflect,  // Mirrored at the edge pixel, which is not repeated: c b | a b c | b a.
 };
 
-// `rect` of a picture, which may lie beyond the edges, mirrored from left to right if `flip`.
+// `rect` of a picture, which may extend beyond the edges, mirrored from left to right if `flip`.
 struct PaddedCrop {
   Size picture;
   CropRect rect;
@@ -22,11 +22,11 @@ struct PaddedCrop {
   bool flip = false;
 };
 
-// The part of the picture that CopyPadded() reads; one pixel of the edge if it reads none.
+// The part of the picture that CopyPadded() reads. If it reads nothing, one pixel of the edge.
 // REQUIRES: the picture and the rectangle are not empty.
 CropRect PartRead(const PaddedCrop& crop);
 
-// Fills `out`, [rect.height][rect.width][channels].
+// Fills `out`, which has shape [rect.height][rect.width][channels].
 // REQUIRES: the source holds PartRead(crop) and has 1 or 3 channels.
 void CopyPadded(const PicturePart& source, const PaddedCrop& crop, uint8_t* out);
 

@@ -6,9 +6,9 @@
 namespace penstock {
 namespace {
 
-// A vector of bytes long for each channel; compilers add up so many at once.
+// One vector of bytes for each channel, because compilers add up that many at once.
 constexpr size_t kLanes = 16 * kPixelChannels;
-// So many squares of a lane fit in 32 bits.
+// This many squares of a lane can be added in 32 bits.
 constexpr size_t kMostRounds = 65536;
 static_assert(kMostRounds * 255 * 255 < uint64_t{1} << 32);
 
@@ -32,7 +32,7 @@ struct ByteSums {
     }
   }
 
-  // `data` begins with a pixel.
+  // Adds `data`, which begins with the first channel of a pixel.
   void Add(std::span<const uint8_t> data) {
     while (data.size() >= kLanes) {
       const size_t rounds = std::min(data.size() / kLanes, kMostRounds);
@@ -47,7 +47,7 @@ struct ByteSums {
   }
 };
 
-// `sum` times `units`, divided by `count`, rounded to the nearest.
+// `sum` times `units` divided by `count`, rounded to nearest.
 uint64_t Mean(uint64_t sum, uint64_t units, uint64_t count) {
   return (sum * units + count / 2) / count;
 }

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Its pixels are owned here.
+// Owns its pixels.
 struct Image {
   std::vector<uint8_t> bytes;
   uint32_t width = 0;
@@ -56,7 +56,7 @@ TEST(PixelSumsTest, MeansAreRoundedToTheNearest) {
   EXPECT_THAT(sums.square, ElementsAre(85u, 85u, 341u));        // 256 / 3 and 1024 / 3.
 }
 
-// Sides around those at which bytes are added up in rounds, and more than 32 bits take.
+// Sides around those at which bytes are added up in rounds, and sides whose sums exceed 32 bits.
 TEST(PixelSumsTest, EachByteIsCountedOnce) {
   for (const uint32_t width : {1u, 15u, 16u, 17u, 33u, 513u}) {
     for (const uint32_t height : {1u, 3u, 50u}) {

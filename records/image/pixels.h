@@ -1,4 +1,4 @@
-// Pixels in memory, and memory that is kept between images.
+// Views of pixels, and memory that is reused between images.
 #ifndef PENSTOCK_RECORDS_IMAGE_PIXELS_H_
 #define PENSTOCK_RECORDS_IMAGE_PIXELS_H_
 
@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// Shape [height][width][channels], rows without padding. Borrows its bytes.
+// Shape [height][width][channels]; rows have no padding. Borrows its bytes.
 struct PixelView {
   const uint8_t* data = nullptr;
   uint32_t width = 0;
@@ -21,21 +21,21 @@ struct PixelView {
   const uint8_t* row(size_t y) const { return data + y * row_bytes(); }
 };
 
-// Some pixels of a picture, with the picture's coordinates of the first one.
+// A part of a picture, with the coordinates of its first pixel in the picture.
 struct PicturePart {
   PixelView pixels;
   uint32_t left = 0;
   uint32_t top = 0;
 };
 
-// Memory that grows and is used again, so that images of like size need no allocation. Not
+// Memory that grows and is reused, so that images of similar size need no allocation. Not
 // thread-safe.
 class ScratchMemory {
  public:
-  // More than this is given back by Trim().
+  // Trim() frees memory above this size.
   static constexpr size_t kKeptBytes = size_t{16} << 20;
 
-  // At least `bytes` bytes, not initialised; what an earlier call returned is then gone.
+  // Returns at least `bytes` bytes, not initialised. The memory of an earlier call becomes invalid.
   uint8_t* Reserve(size_t bytes) {
     if (bytes > capacity_) {
       memory_.reset();
@@ -45,7 +45,7 @@ class ScratchMemory {
     return memory_.get();
   }
 
-  // Frees memory that one large image made grow. Call it when nothing in it is used any more.
+  // Frees memory that grew for a large image. Call it when nothing in it is in use.
   void Trim() {
     if (capacity_ <= kKeptBytes) return;
     memory_.reset();

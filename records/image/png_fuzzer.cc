@@ -1,5 +1,5 @@
-// Any bytes behind the magic of PNG: pixels or a status, the same from every decoder. The checksums
-// of its chunks are made right, so that more than the first is read.
+// Decodes any bytes after the magic number of PNG. Every decoder must give the same pixels or
+// status. The checksums of the chunks are corrected, so that more than the first chunk is read.
 #include <zlib.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ void StoreBig32(uint32_t value, uint8_t* p) {
   for (int shift = 24; shift >= 0; shift -= 8) *p++ = static_cast<uint8_t>(value >> shift);
 }
 
-// `chunks`: length 4, type 4, data, CRC 4, again and again.
+// `chunks` is a sequence of: length 4 bytes, type 4, data, CRC 4.
 void MakeChecksumsRight(std::span<uint8_t> chunks) {
   while (chunks.size() >= 12) {
     const size_t length = penstock::LoadBig32(chunks.data());

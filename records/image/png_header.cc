@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<uint8_t, 8> kSignature = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
 constexpr uint32_t kIhdr = 0x49484452, kExif = 0x65584966, kIend = 0x49454e44;
-constexpr size_t kChunkOverhead = 12;  // length 4, type 4, CRC 4
+constexpr size_t kChunkOverhead = 12;  // Length 4, type 4, CRC 4.
 constexpr size_t kIhdrBytes = 13;
 constexpr uint8_t kPalette = 3;
 
@@ -20,7 +20,7 @@ absl::Status PngDamaged(absl::string_view what) {
   return absl::DataLossError(absl::StrCat("PNG: ", what));
 }
 
-// Samples of a pixel by colour type (W3C PNG, 11.2.1); 0 for types that do not exist.
+// Samples per pixel for each colour type (W3C PNG, 11.2.1). 0 for types that do not exist.
 int Components(uint8_t color_type) {
   constexpr std::array<int, 7> kComponents = {1, 0, 3, 1, 2, 0, 4};
   return color_type < kComponents.size() ? kComponents[color_type] : 0;
@@ -51,7 +51,7 @@ absl::StatusOr<ImageInfo> ReadIhdr(const uint8_t* ihdr) {
   return info;
 }
 
-// The orientation in the first eXIf chunk up to IEND; 1 if there is none.
+// The orientation in the first eXIf chunk before IEND. 1 if there is none.
 int FindOrientation(std::span<const uint8_t> chunks) {
   while (chunks.size() >= kChunkOverhead) {
     const size_t length = LoadBig32(&chunks[0]);

@@ -18,18 +18,18 @@ void CopyBytes(const uint8_t* in, size_t bytes, uint8_t* out) { std::memcpy(out,
 
 }  // namespace
 
-// What libpng's callbacks reach. Its errors end in longjmp(), which runs no destructors, so the
-// frames between Run() and a callback hold plain values alone.
+// The state that libpng's callbacks can reach. The library's errors end in longjmp(), which runs no
+// destructors, so the frames between Run() and a callback hold only plain values.
 struct PngPixels::State {
   enum class Stop { kNone, kLibrary, kCut, kMemory };
 
-  // One image.
+  // State of one image.
   std::span<const uint8_t> rest;
   const ImageInfo* info = nullptr;
   const ImageDecodeOptions* options = nullptr;
-  uint8_t* stored = nullptr;  // Pixels as libpng gives them.
+  uint8_t* stored = nullptr;  // Pixels as libpng returns them.
   size_t stored_row_bytes = 0;
-  ColorTable colors;  // Of samples of at most 8 bits.
+  ColorTable colors;  // For samples of 8 bits or fewer.
   ImageNotes notes;
   Stop stop = Stop::kNone;
   bool has_header = false;
@@ -49,13 +49,13 @@ struct PngPixels::State {
   void ConvertTo(uint8_t* out) const;
   absl::Status Failure() const;
 
-  // Bytes of a stored pixel: at most 8 bits of grey or palette 1, 16 bits of grey 2, RGB 3. Alpha
-  // and the low half of other 16-bit samples are dropped.
+  // Bytes of a stored pixel: 1 for grey or a palette index of at most 8 bits, 2 for 16-bit grey, 3
+  // for RGB. Alpha is dropped, and so is the low half of other 16-bit samples.
   size_t stored_pixel_bytes() const {
     if (info->components >= 3) return 3;
     return is_grey16() ? 2 : 1;
   }
-  // Grey with alpha is no such image: Pillow takes the high byte there, as of colours.
+  // Grey with alpha does not count: Pillow uses the high byte there, as for colours.
   bool is_grey16() const { return info->components == 1 && info->bit_depth == 16; }
 
   [[noreturn]] void Escape(Stop why) {
@@ -73,7 +73,7 @@ void PngPixels::State::OnError(png_structp png, png_const_charp message) {
   const size_t size = std::min(std::strlen(message), sizeof(state.message) - 1);
   std::memcpy(state.message, message, size);
   state.message[size] = '\0';
-  // The one message by which libpng tells that malloc() failed.
+  // Only these messages of libpng mean that malloc() failed.
   const bool memory = std::strstr(state.message, "ut of memory") != nullptr ||
                       std::strstr(state.message, "nsufficient memory") != nullptr;
   state.Escape(memory ? Stop::kMemory : Stop::kLibrary);
@@ -108,7 +108,7 @@ void PngPixels::State::Create() {
   png_set_user_limits(png, options->limits.max_side, options->limits.max_side);
   png_set_chunk_malloc_max(png, options->limits.max_chunk);
   png_set_benign_errors(png, 1);
-  // No chunk is kept but those that pixels need: profiles and texts may expand a thousand times.
+  // Keeps only the chunks that pixels need, because profiles and texts may expand a thousand times.
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER,
                               reinterpret_cast<png_const_bytep>("tRNS"), 1);
@@ -199,7 +199,7 @@ absl::Status PngPixels::Decode(std::span<const uint8_t> bytes, const ImageInfo& 
   state.stored_row_bytes = info.width * state.stored_pixel_bytes();
   const size_t stored_bytes = state.stored_row_bytes * info.height;
   state.stored = state.memory.Reserve(stored_bytes);
-  // What a cut file lacks must not be what the image before it had there.
+  // The missing part of a truncated file must not show pixels of the previous image.
   if (options.fill_truncated) std::memset(state.stored, 0, stored_bytes);
   state.Run();
   png_destroy_read_struct(&state.png, &state.png_info, nullptr);

@@ -1,4 +1,4 @@
-// Pixels of a PNG, by libpng.
+// Decodes the pixels of a PNG with libpng.
 #ifndef PENSTOCK_RECORDS_IMAGE_PNG_PIXELS_H_
 #define PENSTOCK_RECORDS_IMAGE_PNG_PIXELS_H_
 
@@ -11,8 +11,7 @@
 
 namespace penstock {
 
-// Gamma, colour profiles and transparency are ignored, as Pillow's convert() ignores them. Not
-// thread-safe.
+// Ignores gamma, colour profiles and transparency, as Pillow's convert() does. Not thread-safe.
 class PngPixels {
  public:
   PngPixels();
@@ -20,11 +19,12 @@ class PngPixels {
   PngPixels(PngPixels&&) noexcept;
   PngPixels& operator=(PngPixels&&) noexcept;
 
-  // Fills `out`, [height][width][options.channels], as stored; ignores options.orient. `info` is
-  // what ReadPngHeader() said of `bytes`. With options.fill_truncated, samples that are missing
-  // are 0. Without success `out` is unspecified.
-  // kDataLoss: damaged, or cut (unless options.fill_truncated). kResourceExhausted: no memory,
-  // which says nothing about `bytes`.
+  // Fills `out`, which has shape [height][width][options.channels], with the picture as stored.
+  // Ignores options.orient. With options.fill_truncated, missing samples are 0. After an error,
+  // `out` is unspecified.
+  // REQUIRES: `info` is ReadPngHeader(bytes).
+  // kDataLoss: the file is damaged, or it is truncated and options.fill_truncated is false.
+  // kResourceExhausted: out of memory, which says nothing about `bytes`.
   absl::Status Decode(std::span<const uint8_t> bytes, const ImageInfo& info,
                       const ImageDecodeOptions& options, std::span<uint8_t> out, ImageNotes& notes);
 

@@ -8,14 +8,14 @@
 namespace penstock {
 namespace {
 
-// Formats that begin with `magic` at byte `offset`.
+// A format whose files have `magic` at byte `offset`.
 struct KnownFormat {
   size_t offset;
   absl::string_view magic;
   absl::string_view name;
 };
 
-using Magic = absl::string_view;  // Magic(text, size) keeps zero bytes.
+using Magic = absl::string_view;  // Magic(text, size) keeps NUL bytes.
 constexpr KnownFormat kFormats[] = {
     {0, "GIF8", "GIF"},
     {0, "BM", "BMP"},

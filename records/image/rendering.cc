@@ -8,11 +8,11 @@
 namespace penstock {
 namespace {
 
-// The longer side after ResizeShorter(). Only pictures thousands of times as long as wide exceed
-// it.
+// Limit of the longer side after ResizeShorter(). Only pictures that are thousands of times as long
+// as wide exceed it.
 constexpr uint64_t kMaxResizedSide = uint64_t{1} << 24;
 
-// What a rendering depends on beside its crop.
+// What a rendering depends on, apart from its crop.
 struct Context {
   const ImageOps& ops;
   const Size& picture;
@@ -20,7 +20,7 @@ struct Context {
 
   bool flip() const { return Flip(ops.flip_probability, uniforms); }
 
-  // `rect` of the picture as `resized`, of which `window` is the output.
+  // Resizes `rect` of the picture to `resized`. The output is `window` of that.
   ResizeRequest Resize(const CropRect& rect, const Size& resized, const CropRect& window) const {
     const double left = static_cast<double>(rect.left), top = static_cast<double>(rect.top);
     return {.box = {left, top, left + rect.width, top + rect.height},

@@ -1,4 +1,4 @@
-// The operations of an image for a picture of known size, in coordinates of the picture.
+// Turns the operations of an image into coordinates of a picture of known size.
 #ifndef PENSTOCK_RECORDS_IMAGE_RENDERING_H_
 #define PENSTOCK_RECORDS_IMAGE_RENDERING_H_
 
@@ -12,10 +12,10 @@
 
 namespace penstock {
 
-// How the output is made of the picture.
+// How the output is made from the picture.
 using Rendering = std::variant<ResizeRequest, PaddedCrop>;
 
-// For a picture of this size, after it was turned.
+// The rendering for a picture of this size. The size is that after turning.
 // kInvalidArgument: the picture is smaller than a random crop, or too long to be resized.
 // REQUIRES: ops.Validate() is OK; the picture is not empty.
 absl::StatusOr<Rendering> RenderingOf(const ImageOps& ops, const Size& picture,

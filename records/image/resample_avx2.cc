@@ -28,12 +28,12 @@ PENSTOCK_AVX2 inline void Store32(__m256i v, uint8_t* to) {
 PENSTOCK_AVX2 inline __m256i BothLanes(const void* from) {
   return _mm256_broadcastsi128_si256(Load16(from));
 }
-// 32-bit values of all rows of the horizontal pass; each lane holds one row.
+// 32-bit values of all rows of the horizontal pass. Each lane holds one row.
 struct Lanes {
   __m256i pairs[kRowsAtOnce / 2];
 };
 
-// What a step adds to the sums of four bytes of two rows.
+// What one step adds to the sums of four bytes, for two rows.
 PENSTOCK_AVX2 inline __m256i Products(const LaneStep& step, const uint8_t* row_a,
                                       const uint8_t* row_b) {
   const __m256i window = _mm256_inserti128_si256(
@@ -44,12 +44,12 @@ PENSTOCK_AVX2 inline __m256i Products(const LaneStep& step, const uint8_t* row_a
   const __m256i low = _mm256_add_epi32(_mm256_madd_epi16(even, BothLanes(step.low_even)),
                                        _mm256_madd_epi16(odd, BothLanes(step.low_odd)));
   const __m256i high = _mm256_maddubs_epi16(taps, BothLanes(step.high));
-  // 2^15 itself is no int16.
+  // +2^15 does not fit into an int16, so -2^15 is used and subtracted.
   const __m256i minus_high = _mm256_madd_epi16(high, _mm256_set1_epi16(-(1 << 15)));
   return _mm256_sub_epi32(low, minus_high);
 }
 
-// The four bytes of a group, each in 32 bits; moves `step` to the group's end.
+// The four bytes of a group, as 32 bits each. Moves `step` to the end of the group.
 template <bool kOneStep>
 PENSTOCK_AVX2 inline Lanes Filtered(const LaneStep*& step, const LaneStep* end,
                                     const RowsAtOnce& rows) {
@@ -66,7 +66,7 @@ PENSTOCK_AVX2 inline Lanes Filtered(const LaneStep*& step, const LaneStep* end,
   return sums;
 }
 
-// `rows` is a copy, which no store of pixels can change.
+// `rows` is a copy, so that storing pixels cannot change it.
 template <bool kOneStep>
 PENSTOCK_AVX2 void FilterGroups(const LaneProgram& columns, const RowsAtOnce rows) {
   const LaneStep* const steps = columns.steps().data();
@@ -117,7 +117,7 @@ PENSTOCK_AVX2 inline BlockSums SumsOf(std::span<const RowPair> pairs, size_t fir
   return sums;
 }
 
-// 16 rounded sums, in 16 bits each.
+// 16 rounded sums, as 16 bits each.
 PENSTOCK_AVX2 inline __m256i Rounded(__m256i high, const __m256i* low) {
   const __m256i carried = _mm256_packus_epi32(_mm256_srli_epi32(low[0], SplitWeight::kLowBits),
                                               _mm256_srli_epi32(low[1], SplitWeight::kLowBits));

@@ -1,9 +1,10 @@
-// The two passes of a resize as kernels, one set per SIMD level. Every level gives the same bits.
+// Kernels for the two passes of a resize, one set for each SIMD level. All levels give the same
+// bits.
 //
-// Each byte becomes a sum of bytes times weights of 22 bits of fraction, rounded:
-// min((sum + half) >> 22, 255). AVX2 multiplies numbers of 8 and of 16 bits, so it takes
-// SplitWeights, and adds the products of their parts apart. No bit is lost, because
-// (high * 2^15 + low + half) >> 22 == (high + (low >> 15) + 64) >> 7.
+// Each output byte is a sum of bytes times weights with 22 fraction bits, rounded: min((sum + half)
+// >> 22, 255). AVX2 multiplies numbers of 8 and 16 bits, so it uses SplitWeights and sums the
+// products of the two parts separately. No bit is lost, because (high * 2^15 + low + half) >> 22 ==
+// (high + (low >> 15) + 64) >> 7.
 #ifndef PENSTOCK_RECORDS_IMAGE_RESAMPLE_KERNELS_H_
 #define PENSTOCK_RECORDS_IMAGE_RESAMPLE_KERNELS_H_
 
@@ -25,7 +26,7 @@ struct RowsAtOnce {
   uint8_t* out[kRowsAtOnce];
 };
 
-// Rows that the horizontal pass makes have room for whole blocks.
+// Rows that the horizontal pass writes must have room for whole blocks.
 inline constexpr size_t kBlock = 32;
 inline constexpr size_t PaddedToBlocks(size_t bytes) { return RoundUp(bytes, kBlock); }
 
@@ -34,15 +35,16 @@ void FilterRowsScalar(const AxisWeights& columns, size_t count, size_t channels,
 // Stores whole groups of the program.
 void FilterRowsAvx2(const LaneProgram& columns, const RowsAtOnce& rows);
 
-// A row and its weight in the vertical pass, and two of them.
+// A row and its weight in the vertical pass.
 struct RowTap {
   const uint8_t* row;
   int32_t weight;
 };
+// Two of them.
 struct RowPair {
   RowTap taps[2];
-  // The weights' parts for AVX2: 8 bits each, twice, because it broadcasts 32 bits at no cost;
-  // and 16 bits each.
+  // Parts of the weights for AVX2. `high` has 8 bits for each weight, twice, because AVX2
+  // broadcasts 32 bits at no cost. `low` has 16 bits for each weight.
   uint32_t high;
   uint32_t low;
 };
@@ -54,7 +56,7 @@ inline RowPair PairOf(const RowTap& a, const RowTap& b) {
   return {{a, b}, high | high << 16, low};
 }
 
-// Fills `out`, of `size` bytes. REQUIRES: the rows are padded to whole blocks.
+// Fill `out`, which has `size` bytes. REQUIRES: the rows are padded to whole blocks.
 void BlendRowsScalar(std::span<const RowPair> pairs, size_t size, uint8_t* out);
 void BlendRowsAvx2(std::span<const RowPair> pairs, size_t size, uint8_t* out);
 

@@ -27,7 +27,7 @@ void FilterRow(const AxisWeights& columns, size_t count, bool flip, const uint8_
   }
 }
 
-// sums[i] += what the pair adds to byte `first + i`.
+// Adds to sums[i] the products of the pair for byte `first + i`.
 void AddPair(const RowPair& pair, size_t first, std::span<int32_t> sums) {
   for (const RowTap& tap : pair.taps) {
     const uint8_t* in = tap.row + first;

@@ -1,4 +1,4 @@
-// Parts of pictures, resized.
+// Resizes parts of pictures.
 #ifndef PENSTOCK_RECORDS_IMAGE_RESAMPLER_H_
 #define PENSTOCK_RECORDS_IMAGE_RESAMPLER_H_
 
@@ -20,8 +20,8 @@ enum class Interpolation : uint8_t {
   kNearest,   // For masks, whose values are classes.
 };
 
-// `box` of a picture becomes a picture of `width` x `height` pixels, of which the window is
-// wanted, mirrored from left to right if `flip`.
+// `box` of a picture is resized to `width` x `height` pixels. The window of these is the output,
+// mirrored from left to right if `flip`. The box is in pixels of the picture, with fractions.
 struct ResizeRequest {
   struct Box {
     double left = 0, top = 0, right = 0, bottom = 0;
@@ -37,14 +37,14 @@ struct ResizeRequest {
   bool flip = false;
 };
 
-// The axes of a resize. Their input samples are numbered as the picture's.
+// The axes of a resize. Their input samples have the picture's coordinates.
 ResizeAxis HorizontalAxis(const ResizeRequest& request);
 ResizeAxis VerticalAxis(const ResizeRequest& request);
 
-// The part of the picture whose pixels Resize() reads. REQUIRES: as Resize().
+// The part of the picture that Resize() reads. REQUIRES: as Resize().
 CropRect PartRead(const ResizeRequest& request);
 
-// All of `source`, as width x height pixels, by the antialiased filter.
+// Resizes all of `source` to width x height pixels with the antialiased filter.
 inline ResizeRequest WholeResized(const PixelView& source, uint32_t width, uint32_t height) {
   return {.box = {0, 0, static_cast<double>(source.width), static_cast<double>(source.height)},
           .width = width,
@@ -53,17 +53,18 @@ inline ResizeRequest WholeResized(const PixelView& source, uint32_t width, uint3
           .window_height = height};
 }
 
-// Resizes as Image.crop(box).resize() of Pillow 12 does, bit for bit: crop first, so that the
-// filter stops at the box; rows before columns; each pass rounds to 8 bits. If the box has
-// fractions, the crop is the least one of whole pixels around it, and resize() gets the rest as
-// `box`. Not thread-safe.
+// Resizes like Image.crop(box).resize() of Pillow 12, bit for bit. It crops first, so that the
+// filter stops at the box; it filters rows before columns; and each pass rounds to 8 bits. If the
+// box has fractions, the crop is the smallest one of whole pixels that contains it, and resize()
+// gets the rest as its `box`.
+// Not thread-safe.
 class Resampler {
  public:
-  // Every level gives the same bits.
+  // All levels give the same bits.
   explicit Resampler(SimdLevel level = BestSimdLevel());
 
-  // Fills `out`, [window_height][window_width][channels of the source].
-  // REQUIRES: the box lies in the picture and has an area above 0; the window lies in the resized
+  // Fills `out`, which has shape [window_height][window_width][channels of the source].
+  // REQUIRES: the box lies in the picture and its area is above 0; the window lies in the resized
   // picture and is not empty; the source holds PartRead() and has 1 or 3 channels.
   void Resize(const PicturePart& source, const ResizeRequest& request, uint8_t* out);
 
@@ -76,12 +77,12 @@ class Resampler {
   ResizeAxis vertical_;
   HorizontalPass horizontal_pass_;
   VerticalPass vertical_pass_;
-  RowRing ring_;  // The rows that the vertical pass needs, after the horizontal one.
+  RowRing ring_;  // Rows for the vertical pass, after the horizontal pass.
   std::vector<uint32_t> columns_;
   std::vector<uint32_t> rows_;
 };
 
-// The most memory that Resize() takes for a source and window of these sizes.
+// The most memory, in bytes, that Resize() takes for a source and a window of these sizes.
 uint64_t ResizeMemory(uint64_t in_width, uint64_t in_height, uint64_t out_width,
                       uint64_t out_height, int channels);
 

@@ -43,7 +43,7 @@ TEST(ResamplerTest, EqualsPillow) {
   }
 }
 
-// Noise, for which every wrong pixel shows.
+// Noise, in which every wrong pixel shows.
 Bytes Noise(size_t size, CounterRng& rng) {
   Bytes bytes(size);
   for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(rng.Next());
@@ -52,7 +52,7 @@ Bytes Noise(size_t size, CounterRng& rng) {
 
 uint32_t Below(uint32_t limit, CounterRng& rng) { return static_cast<uint32_t>(rng.Below(limit)); }
 
-// A request whose box, sizes and window are random, within a picture of this size.
+// A request with random box, sizes and window, for a picture of this size.
 ResizeRequest RandomRequest(const Size& picture, CounterRng& rng) {
   const auto below = [&](uint32_t limit) { return Below(limit, rng); };
   ResizeRequest request;
@@ -78,7 +78,7 @@ Bytes Resized(Resampler& resampler, const PicturePart& source, const ResizeReque
   return out;
 }
 
-// Small, or long in one direction so that an output pixel has many taps.
+// Small, or long in one direction, so that an output pixel has many taps.
 Size RandomSize(CounterRng& rng) {
   Size size{1 + Below(80, rng), 1 + Below(80, rng)};
   if (Below(20, rng) == 0) size.width = 1 + Below(2000, rng);
@@ -86,7 +86,7 @@ Size RandomSize(CounterRng& rng) {
   return size;
 }
 
-// A picture that owns its bytes, which end where the last pixel ends.
+// A picture that owns its bytes. The memory ends with the last pixel.
 struct RandomPicture {
   explicit RandomPicture(CounterRng& rng) : size(RandomSize(rng)) {
     channels = Below(2, rng) == 0 ? 1 : 3;
@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(All, ResamplerAtLevel, ::testing::ValuesIn(AvailableSim
 
 class SmallPicture : public ::testing::Test {
  protected:
-  // A row of grey pixels, [0, 6), as `width` pixels of which some are wanted.
+  // Resizes a row of grey pixels, [0, 6), to `width` pixels, of which some are wanted.
   Bytes Resize(uint32_t width, uint32_t left, uint32_t count, Interpolation interpolation,
                bool flip = false) {
     static constexpr uint8_t kPixels[] = {0, 50, 100, 150, 200, 250};

@@ -1,4 +1,4 @@
-// The last rows between the passes of a resize.
+// Holds the last rows between the two passes of a resize.
 #ifndef PENSTOCK_RECORDS_IMAGE_ROW_RING_H_
 #define PENSTOCK_RECORDS_IMAGE_ROW_RING_H_
 
@@ -11,14 +11,14 @@
 
 namespace penstock {
 
-// Rows by number, of which at least the last `capacity` are there. Not thread-safe.
+// Rows by number. At least the last `capacity` rows are available. Not thread-safe.
 class RowRing {
  public:
   static uint64_t Memory(uint64_t capacity, uint64_t row_bytes) {
     return std::bit_ceil(capacity) * resample_internal::PaddedToBlocks(row_bytes);
   }
 
-  // For rows of `row_bytes` bytes, padded to whole blocks. Forgets all rows.
+  // Starts with no rows. Rows have `row_bytes` bytes, padded to whole blocks.
   void Start(size_t capacity, size_t row_bytes) {
     mask_ = std::bit_ceil(capacity) - 1;
     stride_ = resample_internal::PaddedToBlocks(row_bytes);
@@ -28,11 +28,11 @@ class RowRing {
   uint8_t* row(size_t n) { return rows_ + (n & mask_) * stride_; }
   const uint8_t* row(size_t n) const { return rows_ + (n & mask_) * stride_; }
 
-  // Frees what one large image made grow, and forgets all rows.
+  // Frees memory that grew for a large image, and forgets all rows.
   void Trim() { memory_.Trim(); }
 
  private:
-  size_t mask_ = 0;  // A power of two, minus 1: a row is found without a division.
+  size_t mask_ = 0;  // A power of two minus 1, so that finding a row needs no division.
   size_t stride_ = 0;
   uint8_t* rows_ = nullptr;
   ScratchMemory memory_;

@@ -1,4 +1,4 @@
-// JPEGs that are decoded smaller, where the resize would shrink them anyway.
+// Decodes JPEGs at a smaller scale if the resize would shrink them anyway.
 #ifndef PENSTOCK_RECORDS_IMAGE_SCALED_DECODING_H_
 #define PENSTOCK_RECORDS_IMAGE_SCALED_DECODING_H_
 
@@ -9,15 +9,15 @@
 
 namespace penstock {
 
-// The largest ImageDecodeOptions::shrink with which the box of `request` keeps at least twice the
-// sides of what it is resized to. So the resize still averages at least 2 x 2 pixels into one. 1
-// for a PNG.
+// The largest ImageDecodeOptions::shrink at which the sides of the box of `request` are still at
+// least twice the sides of the resized picture. The resize then still averages at least 2 x 2
+// pixels into one. 1 for a PNG.
 uint32_t ShrinkFor(const ImageInfo& info, const ResizeRequest& request);
-// Not resized: 1.
+// 1, because a padded crop is not resized.
 inline uint32_t ShrinkFor(const ImageInfo&, const PaddedCrop&) { return 1; }
 
-// The request in coordinates of the shrunk picture, turned if `orient`. A box keeps its fractions,
-// so what is seen does not move.
+// Converts the request to coordinates of the shrunk picture, which is turned if `orient`. The box
+// keeps its fractions, so the content does not move.
 ResizeRequest Shrunk(ResizeRequest request, uint32_t shrink, const ImageInfo& info, bool orient);
 inline PaddedCrop Shrunk(const PaddedCrop& crop, uint32_t, const ImageInfo&, bool) { return crop; }
 

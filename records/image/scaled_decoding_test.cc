@@ -47,8 +47,8 @@ TEST(ScaledDecodingTest, KeepsTheFractionsOfABox) {
   EXPECT_EQ(shrunk.box.bottom, 500.25);
 }
 
-// 3023 / 4 is 755.75: a quarter of the last column is no picture, and it comes first if the picture
-// is mirrored.
+// 3023 / 4 is 755.75: a quarter of the last column is outside the picture. If the picture is
+// mirrored, this column comes first.
 TEST(ScaledDecodingTest, CountsATurnedBoxFromTheSideThatIsFull) {
   ImageInfo mirrored = kPhoto;
   mirrored.orientation = 2;
@@ -72,7 +72,7 @@ class ScaledTransformTest : public ::testing::Test {
     EXPECT_OK(transform_.Apply(file, ops, Uniforms(uint64_t{1}), out).status());
     return out;
   }
-  // The mean difference of a value from that of the whole picture at full scale.
+  // The mean difference between values of the scaled and the full-scale decoding.
   double MeanError(std::span<const uint8_t> file, const ImageOps& ops) {
     const Bytes full = Apply(file, ops, false), scaled = Apply(file, ops, true);
     double sum = 0;

@@ -1,4 +1,4 @@
-// Five small JPEGs of our own, compiled in: 4:2:0, 4:2:2, 4:4:4, grey and progressive.
+// Five small JPEGs that are compiled in: 4:2:0, 4:2:2, 4:4:4, grey and progressive.
 #ifndef PENSTOCK_RECORDS_IMAGE_SELF_TEST_IMAGES_H_
 #define PENSTOCK_RECORDS_IMAGE_SELF_TEST_IMAGES_H_
 

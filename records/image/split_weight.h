@@ -1,4 +1,4 @@
-// Weights of a resize in two parts that AVX2 can multiply.
+// Splits the weights of a resize into two parts that AVX2 can multiply.
 #ifndef PENSTOCK_RECORDS_IMAGE_SPLIT_WEIGHT_H_
 #define PENSTOCK_RECORDS_IMAGE_SPLIT_WEIGHT_H_
 
@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// high * 2^kLowBits + low, both at least 0.
+// The weight is high * 2^kLowBits + low. Both parts are at least 0.
 struct SplitWeight {
   static constexpr int kLowBits = 15;
   static constexpr int32_t kMax = (1 << AxisWeights::kFractionBits) - 1;
@@ -18,9 +18,9 @@ struct SplitWeight {
   int16_t low;
 };
 
-// A weight of 1 has a high part of 8 bits and becomes 1 - 2^-22, the next below. No sum rounds in
-// another way for this: the other weights are then 2^-22 in all at most, so the sum is nearly a
-// whole number.
+// The high part of a weight of 1 does not fit, so it becomes 1 - 2^-22, the next lower weight. This
+// does not change how any sum rounds: the other weights are then at most 2^-22 in total, so the sum
+// is nearly a whole number.
 inline SplitWeight SplitOf(int32_t weight) {
   const int32_t w = std::min(weight, SplitWeight::kMax);
   return {static_cast<int8_t>(w >> SplitWeight::kLowBits),

@@ -1,4 +1,4 @@
-// Random numbers of one image, by their index.
+// The random numbers of one image, by index.
 #ifndef PENSTOCK_RECORDS_IMAGE_UNIFORMS_H_
 #define PENSTOCK_RECORDS_IMAGE_UNIFORMS_H_
 
@@ -10,17 +10,17 @@
 
 namespace penstock {
 
-// The key of what is random about one view of a record. An image and its mask have the same view,
+// The key of the random numbers for one view of a record. An image and its mask use the same view,
 // so that they get the same crop and flip.
 constexpr uint64_t ImageKey(uint64_t augmentation_key, uint64_t record_ordinal, uint64_t view) {
   return DeriveKey(DeriveKey(augmentation_key, record_ordinal), view);
 }
 
-// Numbers in [0, 1). Number i does not depend on which others are used.
+// Numbers in [0, 1). Number i does not depend on which other numbers are used. Thread-compatible.
 class Uniforms {
  public:
   explicit Uniforms(uint64_t key) : key_(key) {}
-  // Numbers of a test; 0 behind the last. They must outlive this object.
+  // Fixed numbers for tests; 0 after the last. `numbers` must outlive this object.
   explicit Uniforms(std::span<const double> numbers) : numbers_(numbers), injected_(true) {}
 
   double operator[](size_t i) const {

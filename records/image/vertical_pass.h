@@ -1,4 +1,4 @@
-// The second pass of a resize: rows of the output from rows that are as wide.
+// The second pass of a resize, which makes output rows from rows that are already as wide.
 #ifndef PENSTOCK_RECORDS_IMAGE_VERTICAL_PASS_H_
 #define PENSTOCK_RECORDS_IMAGE_VERTICAL_PASS_H_
 
@@ -13,22 +13,22 @@
 
 namespace penstock {
 
-// Every level gives the same bits. Not thread-safe.
+// All levels give the same bits. Not thread-safe.
 class VerticalPass {
  public:
   explicit VerticalPass(SimdLevel level) : level_(level), weights_(level) {}
 
-  // Preparing for the same axis again costs nothing.
+  // Preparing again for the same axis costs nothing.
   void Prepare(const ResizeAxis& axis) { weights_.Compute(axis); }
 
   // The rows that Blend(y) needs.
   SampleRange rows(size_t y) const {
     return {weights_.first(y), static_cast<uint32_t>(weights_.weights(y).size())};
   }
-  // The most rows that it needs.
+  // The largest number of rows that Blend() needs.
   size_t max_rows() const { return weights_.max_taps(); }
 
-  // Fills `out`, of `size` bytes, with wanted row y. REQUIRES: `in` holds rows(y).
+  // Fills `out`, which has `size` bytes, with wanted row y. REQUIRES: `in` holds rows(y).
   void Blend(size_t y, const RowRing& in, size_t size, uint8_t* out);
 
  private:

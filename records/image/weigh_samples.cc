@@ -3,20 +3,21 @@
 #include <algorithm>
 #include <cstring>
 
-// An inlined function is compiled for its caller's instruction set.
+// Inlined functions are compiled for the instruction set of their caller.
 #define PENSTOCK_INLINE inline __attribute__((always_inline))
 
 namespace penstock::resample_internal {
 namespace {
 
-// Vectors of the compiler, which has them for every instruction set.
+// Vector types of the compiler, which are available for every instruction set.
 using Doubles = double __attribute__((vector_size(kSamplesAtOnce * sizeof(double))));
 using Ints = int32_t __attribute__((vector_size(kSamplesAtOnce * sizeof(int32_t))));
 
-// Four neighbouring samples. Passed by reference only: without AVX no register holds a vector.
+// Four adjacent samples. Passed only by reference, because without AVX no register can hold a
+// vector.
 struct Samples {
   Doubles center;
-  Doubles first;  // Of the taps.
+  Doubles first;  // First tap of each.
   Doubles end;
   size_t max_taps;
 };
@@ -26,12 +27,12 @@ PENSTOCK_INLINE void Clamp(Doubles& v, const Doubles& low, const Doubles& high) 
   v = high < v ? high : v;
 }
 
-// Rounded down, for numbers that are not negative.
+// Rounds down. The numbers must not be negative.
 PENSTOCK_INLINE void Truncate(Doubles& v) {
   v = __builtin_convertvector(__builtin_convertvector(v, Ints), Doubles);
 }
 
-// The samples from `i` on. After the last wanted sample come copies of it.
+// The samples from `i` on. Copies of the last wanted sample follow it.
 PENSTOCK_INLINE void Place(const Weighing& weighing, size_t i, Samples& samples) {
   const ResizeAxis& axis = weighing.axis;
   Doubles out;
@@ -48,7 +49,7 @@ PENSTOCK_INLINE void Place(const Weighing& weighing, size_t i, Samples& samples)
   Truncate(samples.end);
 }
 
-// The triangle over each sample, at its tap k; 0 if it has no such tap.
+// The height of the triangle over each sample at its tap k. 0 if the sample has no such tap.
 PENSTOCK_INLINE void Height(const Samples& samples, double inverse, size_t k, Doubles& height) {
   const Doubles tap = samples.first + static_cast<double>(k);
   const Doubles from_center = (tap - samples.center + 0.5) * inverse;

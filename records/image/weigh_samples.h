@@ -1,4 +1,4 @@
-// The arithmetic of AxisWeights, compiled once per SIMD level.
+// The arithmetic of AxisWeights, compiled once for each SIMD level.
 #ifndef PENSTOCK_RECORDS_IMAGE_WEIGH_SAMPLES_H_
 #define PENSTOCK_RECORDS_IMAGE_WEIGH_SAMPLES_H_
 
@@ -9,20 +9,20 @@
 
 namespace penstock::resample_internal {
 
-// Samples are computed by four, one in each element of a vector.
+// Four samples are computed at a time, one in each element of a vector.
 inline constexpr size_t kSamplesAtOnce = 4;
 
 struct Weighing {
   const ResizeAxis& axis;
   double scale;
-  double support;     // How far the triangle reaches on each side.
+  double support;     // How far the triangle extends on each side.
   size_t stride;      // From the weights of one sample to those of the next, in weights.
-  double* heights;    // Scratch: kSamplesAtOnce for each tap.
-  SampleRange* taps;  // Filled: counted from the axis's first sample.
-  int32_t* weights;   // Filled, with zeros behind the taps up to the stride.
+  double* heights;    // Scratch space: kSamplesAtOnce for each tap.
+  SampleRange* taps;  // Output. Counted from the axis's first sample.
+  int32_t* weights;   // Output, with zeros after the taps up to the stride.
 };
 
-// Both give the same bits: they do the same operations of double precision, and fuse none.
+// Both give the same bits: they perform the same double-precision operations and fuse none.
 void WeighSamplesBaseline(const Weighing& weighing);
 void WeighSamplesAvx2(const Weighing& weighing);
 

@@ -1,4 +1,4 @@
-// What Pillow and torchvision made of the same images: expectations.json.
+// The output of Pillow and torchvision for the same images: expectations.json.
 #ifndef PENSTOCK_RECORDS_IMAGE_TESTING_EXPECTATIONS_H_
 #define PENSTOCK_RECORDS_IMAGE_TESTING_EXPECTATIONS_H_
 
@@ -15,11 +15,11 @@ namespace penstock {
 
 class Expectations {
  public:
-  // Read once; the test ends if the file cannot be read.
+  // Reads the file once. Ends the test if the file cannot be read.
   static const Expectations& Get();
 
   const nlohmann::json& operator[](const char* section) const { return json_.at(section); }
-  // An encoded image by its name.
+  // An encoded image, by its name.
   std::span<const uint8_t> file(const std::string& name) const { return files_.at(name); }
   const std::map<std::string, std::vector<uint8_t>>& files() const { return files_; }
   const std::map<std::string, std::vector<uint8_t>>& refused() const { return refused_; }
@@ -32,7 +32,7 @@ class Expectations {
   std::map<std::string, std::vector<uint8_t>> refused_;
 };
 
-// As much of SHA-256 as the file keeps.
+// The part of the SHA-256 that the file keeps.
 inline std::string HexDigest(std::span<const uint8_t> bytes) {
   Sha256 digest;
   digest.Update(bytes);

@@ -1,4 +1,4 @@
-// What both fuzzers of images do with any bytes.
+// What both image fuzzers do with any bytes.
 #ifndef PENSTOCK_RECORDS_IMAGE_TESTING_FUZZ_IMAGE_H_
 #define PENSTOCK_RECORDS_IMAGE_TESTING_FUZZ_IMAGE_H_
 
@@ -12,8 +12,8 @@
 
 namespace penstock {
 
-// Ends the program where a region is decoded to another status or to other pixels than the whole
-// picture.
+// Ends the program if decoding a region gives another status or other pixels than decoding the
+// whole picture.
 inline void FuzzRegion(std::span<const uint8_t> bytes, const ImageInfo& info,
                        const ImageDecodeOptions& options, uint8_t choice) {
   static ImageDecoder used;
@@ -29,9 +29,8 @@ inline void FuzzRegion(std::span<const uint8_t> bytes, const ImageInfo& info,
   if (whole->notes.truncated != part->notes.truncated) std::abort();
 }
 
-// Decodes and transforms `bytes`, with options that `choice` selects; ends the program where a
-// status is none that bytes may cause, or where a decoder remembers the image before or depends on
-// the region.
+// Decodes and transforms `bytes`, with options that `choice` selects. Ends the program if bytes
+// must not cause the status, or if the result depends on the previous image or on the region.
 inline void FuzzImage(std::span<const uint8_t> bytes, uint8_t choice) {
   static ImageTransform used;
   ImageOps ops;

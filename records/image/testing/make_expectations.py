@@ -260,7 +260,7 @@ class Draws:
 
         class Number:
             def uniform_(self, low, high):
-                if draws.next % 4 == 3:  # The try before was refused before its top and left.
+                if draws.next % 4 == 3:  # The previous try was refused before it drew top and left.
                     draws.next += 2
                 low, high = float(low), float(high)
                 return torch.tensor(low + (high - low) * draws.take(), dtype=torch.float64)
@@ -286,7 +286,7 @@ def crops():
                 with Draws(key):
                     top, left, high, wide = transforms.RandomResizedCrop.get_params(
                         torch.zeros(1).expand(3, height, width), [area_min, area_max], [ratio_min, ratio_max])
-                if wide and high:  # torchvision falls back to empty crops of thin pictures.
+                if wide and high:  # torchvision falls back to empty crops for thin pictures.
                     cases.append({"size": [width, height],
                                   "ranges": [area_min, area_max, ratio_min, ratio_max],
                                   "key": key, "crop": [left, top, wide, high]})

@@ -1,4 +1,4 @@
-// Regions of decoded pictures, for tests.
+// Regions of decoded pictures for tests.
 #ifndef PENSTOCK_RECORDS_IMAGE_TESTING_REGION_H_
 #define PENSTOCK_RECORDS_IMAGE_TESTING_REGION_H_
 
@@ -19,8 +19,8 @@ inline CropRect RandomRegion(CounterRng& rng, const Size& picture) {
           .height = static_cast<uint32_t>(1 + rng.Below(picture.height - top))};
 }
 
-// The pixels of `rect` of the picture, in memory of their own, so that a sanitizer sees each read
-// outside.
+// Copies the pixels of `rect` of the picture to memory of exactly their size, so that a sanitizer
+// reports each read outside it.
 inline std::vector<uint8_t> PixelsIn(const PixelView& picture, const CropRect& rect) {
   const size_t channels = static_cast<size_t>(picture.channels);
   std::vector<uint8_t> pixels;
@@ -32,14 +32,15 @@ inline std::vector<uint8_t> PixelsIn(const PixelView& picture, const CropRect& r
   return pixels;
 }
 
-// Whether `part` holds the region.
+// Whether `part` contains the region.
 inline bool Holds(const DecodedImage& part, const CropRect& region) {
   return part.left <= region.left && part.top <= region.top &&
          part.left + part.pixels.width >= region.left + region.width &&
          part.top + part.pixels.height >= region.top + region.height;
 }
 
-// Whether the region's pixels are alike. REQUIRES: both hold it and have as many channels.
+// Whether the pixels of the region are equal. REQUIRES: both contain it and have the same number of
+// channels.
 inline bool EqualIn(const CropRect& region, const DecodedImage& a, const DecodedImage& b) {
   const size_t channels = static_cast<size_t>(a.pixels.channels);
   const size_t left = static_cast<size_t>(region.left), top = static_cast<size_t>(region.top);
