@@ -1,4 +1,4 @@
-// How many bytes a chunk should have.
+// Chooses the size of chunks.
 #ifndef PENSTOCK_RECORDS_DATASET_CHUNK_SIZE_H_
 #define PENSTOCK_RECORDS_DATASET_CHUNK_SIZE_H_
 
@@ -8,10 +8,11 @@
 
 namespace penstock {
 
-// For a dataset of `total_bytes`: 256 KiB, and more only where there would be over 2^22 chunks.
-// Below 64 MiB at most a 4,096th of the data, but 4 KiB, so that each of 64 lanes has several
-// windows. A power of two, so that a shard more or less seldom changes it: what an interrupted
-// index run has finished counts only for the same size.
+// The target size of a chunk, in bytes, for a dataset of `total_bytes`: 256 KiB, or more if there
+// would otherwise be more than 2^22 chunks. For less than 64 MiB of data, it is at most 1/4096 of
+// the data, but at least 4 KiB, so that each of 64 lanes has several windows. The size is a power
+// of two, so that one shard more or less rarely changes it: the results of an interrupted index run
+// are reused only for the same size.
 constexpr uint64_t ChunkTarget(uint64_t total_bytes) {
   constexpr uint64_t kFull = uint64_t{256} << 10;
   if (total_bytes < uint64_t{64} << 20) {

@@ -25,7 +25,7 @@ std::string NameOf(const std::vector<std::string>& names, size_t label) {
   return label < names.size() ? absl::StrCat("'", names[label], "'") : "none";
 }
 
-// REQUIRES: the two lists differ.
+// The error for two lists that differ. REQUIRES: they differ.
 absl::Status Differ(const std::string& file, const std::vector<std::string>& names,
                     const std::string& other, const std::vector<std::string>& other_names) {
   size_t label = 0;
@@ -38,7 +38,7 @@ absl::Status Differ(const std::string& file, const std::vector<std::string>& nam
                    " in the second: index the folders apart, or pack them with equal classes"));
 }
 
-// A name that is there twice shows that the file is some other list, not the classes of a dataset.
+// If a name appears twice, the file is probably another list and not the classes of a dataset.
 absl::Status CheckDistinct(const std::vector<std::string>& names) {
   if (names.empty()) return absl::InvalidArgumentError("has no class names");
   std::map<absl::string_view, size_t> labels;

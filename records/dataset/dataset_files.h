@@ -1,4 +1,4 @@
-// The files that an index is made of, and their classes.
+// Finds the files to index, and their classes.
 #ifndef PENSTOCK_RECORDS_DATASET_DATASET_FILES_H_
 #define PENSTOCK_RECORDS_DATASET_DATASET_FILES_H_
 
@@ -14,13 +14,14 @@ namespace penstock {
 
 struct DatasetFiles {
   std::vector<std::string> paths;
-  std::vector<uint32_t> labels;  // Of image files, one for each path; else empty.
+  std::vector<uint32_t> labels;  // For image files, one for each path. Else empty.
   std::vector<std::string> class_names;
 };
 
-// The images of a folder, if options.stored says so, in the classes of ListImageFolder(); else
-// ListShards(), with ClassNamesBeside() them. Errors as those. kInvalidArgument: an image folder is
-// not the only path, or has more than kMostImageFiles images.
+// If options.stored is kImageFile, returns the images of a folder with the classes of
+// ListImageFolder(). Else returns ListShards(), with ClassNamesBeside() them. Errors as those
+// functions. Also kInvalidArgument: an image folder is not the only path, or has more than
+// kMostImageFiles images.
 absl::StatusOr<DatasetFiles> ListDatasetFiles(std::span<const std::string> paths,
                                               const IndexOptions& options);
 

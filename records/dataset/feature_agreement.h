@@ -1,4 +1,4 @@
-// Whether the shards of an index are of one dataset.
+// Checks that the shards of an index belong to one dataset.
 #ifndef PENSTOCK_RECORDS_DATASET_FEATURE_AGREEMENT_H_
 #define PENSTOCK_RECORDS_DATASET_FEATURE_AGREEMENT_H_
 
@@ -11,10 +11,10 @@
 
 namespace penstock {
 
-// Compares each shard with the first one that has features. Not thread-safe.
+// Compares each shard with the first shard that has features. Not thread-safe.
 class FeatureAgreement {
  public:
-  // kInvalidArgument names both shards and the feature: see FeatureDifference().
+  // kInvalidArgument: see FeatureDifference(). The message names both shards and the feature.
   absl::Status Add(const std::string& shard, const FeatureSummary& features) {
     if (first_.features.empty()) {
       first_shard_ = shard;

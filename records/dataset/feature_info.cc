@@ -8,7 +8,7 @@ namespace penstock {
 namespace {
 
 constexpr uint32_t kChessBytes = 194;
-// An optional feature can be in each of fewer records by chance.
+// With fewer records, an optional feature may be present in each of them by chance.
 constexpr uint64_t kEnoughRecords = 8;
 
 void Widen(const ValueRange& from, ValueRange& into) {
@@ -17,7 +17,7 @@ void Widen(const ValueRange& from, ValueRange& into) {
 }
 
 void MergeFeature(const FeatureInfo& from, FeatureInfo& into) {
-  // Without a value there is no length.
+  // Without values there are no lengths.
   if (into.values.max == 0) into.bytes = from.bytes;
   if (into.values.max == 0) into.step_values = from.step_values;
   if (from.values.max > 0) {
@@ -42,7 +42,7 @@ std::string Title(const FeatureInfo& feature) {
   return absl::StrCat(feature.feature_list ? "feature list '" : "'", feature.name, "'");
 }
 
-// The first feature of both that has no type in common.
+// Describes the first feature of both that has no type in common. Empty if there is none.
 std::string TypeDifference(const FeatureSummary& a, const FeatureSummary& b) {
   for (const FeatureInfo& feature : a.features) {
     const FeatureInfo* other = nullptr;
@@ -60,7 +60,8 @@ std::string TypeDifference(const FeatureSummary& a, const FeatureSummary& b) {
   return "";
 }
 
-// The first feature that is in all records of `has` and in none of `lacks`.
+// Describes the first feature that is in all records of `has` and in none of `lacks`. Empty if
+// there is none.
 std::string PresenceDifference(const FeatureSummary& has, const FeatureSummary& lacks,
                                absl::string_view which, absl::string_view other) {
   for (const FeatureInfo& feature : has.features) {

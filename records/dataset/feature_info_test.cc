@@ -62,7 +62,7 @@ TEST(FeatureInfoTest, FeaturesOfAllAndOfNoRecordsMakeAnotherDataset) {
   EXPECT_THAT(FeatureDifference(more, Chess()),
               AllOf(HasSubstr("'move' (int64)"), HasSubstr("not in those of the second")));
   EXPECT_THAT(FeatureDifference(Chess(), more), HasSubstr("not in those of the first"));
-  more.features.back().records = 99;  // Optional.
+  more.features.back().records = 99;  // An optional feature.
   EXPECT_EQ(FeatureDifference(more, Chess()), "");
 }
 

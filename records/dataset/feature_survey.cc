@@ -76,7 +76,7 @@ void FeatureSurvey::Find(const ExampleEntry& entry, bool list) {
   entries_.push_back({i, entry.feature, {}});
 }
 
-// rows_.size(): there are too many.
+// Returns rows_.size() if there are already kMaxFeatures rows.
 size_t FeatureSurvey::RowOf(absl::string_view name, bool list) {
   if (expected_ < rows_.size() && rows_[expected_].name == name && rows_[expected_].list == list) {
     return expected_;
@@ -184,7 +184,8 @@ void FeatureSurvey::Append(const Row& row, std::vector<FeatureInfo>& out) {
   if (empty.records > 0 && out.size() == begin) {
     out.push_back(empty);
   } else if (empty.records > 0 && row.list) {
-    // A list without steps has no type; a feature without a kind is missing.
+    // Records in which the list has no steps count, but those in which a feature has no kind do
+    // not.
     out[begin].records += empty.records;
     Take(empty.values, out[begin].values);
   }

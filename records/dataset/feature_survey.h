@@ -1,4 +1,4 @@
-// Which features records have, found by reading them.
+// Finds out which features records have by reading them.
 #ifndef PENSTOCK_RECORDS_DATASET_FEATURE_SURVEY_H_
 #define PENSTOCK_RECORDS_DATASET_FEATURE_SURVEY_H_
 
@@ -16,40 +16,41 @@
 
 namespace penstock {
 
-// Looks at Examples and SequenceExamples whole: each value is read. As in TensorFlow the last entry
-// of a name counts, and a feature of no kind is missing. Not thread-safe.
+// Surveys Examples and SequenceExamples, and reads every value. As in TensorFlow, the last entry of
+// a name counts, and a feature without a kind is missing. Not thread-safe.
 class FeatureSurvey {
  public:
-  // Features beyond these are counted in notes() alone.
+  // Features beyond this number are only mentioned in unread().
   static constexpr size_t kMaxFeatures = 1024;
 
   explicit FeatureSurvey(RecordFormat format = RecordFormat::kExample) : format_(format) {}
 
-  // kDataLoss: the record is no Example, with the byte; then nothing of it is kept.
+  // Adds a record. kDataLoss: the record is no Example (the message has the byte), and nothing of
+  // it is counted.
   absl::Status Add(std::span<const uint8_t> payload);
 
   uint64_t records() const { return records_; }
-  // In the order of first appearance.
+  // The features in the order of first appearance.
   FeatureSummary Summary() const;
-  // What records hold and nothing reads, each once: "field 7 of the record".
+  // Parts of records that nothing reads, each once: "field 7 of the record".
   const std::vector<std::string>& unread() const { return unread_; }
 
  private:
-  // The values of a feature in one record.
+  // The values of one feature in one record.
   struct Values {
     FeatureType type = FeatureType::kNone;
     uint64_t count = 0;
     uint64_t steps = 0;
     ValueRange bytes = kNoRange;
     ValueRange step_values = kNoRange;
-    uint64_t images = 0;  // Values that begin as JPEG or PNG do.
+    uint64_t images = 0;  // Values that begin like a JPEG or PNG.
   };
-  // A name of features, or of feature lists.
+  // A name of features or of feature lists.
   struct Row {
     std::string name;
     bool list = false;
-    size_t last_entry = 0;                    // Of entries_, if that is one of it.
-    std::array<FeatureInfo, 4> by_type = {};  // Those of which records are counted.
+    size_t last_entry = 0;                    // Index in entries_ of its entry, if it has one.
+    std::array<FeatureInfo, 4> by_type = {};  // Those with `records` above 0 are used.
   };
   struct Entry {
     size_t row;
@@ -62,7 +63,7 @@ class FeatureSurvey {
   absl::Status Read(std::span<const uint8_t> payload);
   void Find(const ExampleEntry& entry, bool list);
   size_t RowOf(absl::string_view name, bool list);
-  // The byte where the feature is broken, or null.
+  // Returns the byte at which the feature is broken, or null.
   const uint8_t* ReadSteps(Entry& entry);
   const uint8_t* ReadFeature(std::span<const uint8_t> feature, const Row& row, Values& values);
   void NoteUnread(std::span<const uint8_t> payload);
@@ -77,13 +78,13 @@ class FeatureSurvey {
   std::array<std::map<std::string, size_t, std::less<>>, 2> index_;  // Of features, of lists.
   std::vector<std::string> unread_;
 
-  // Of the record being read; members to recycle their memory.
+  // State for the record that is being read. They are members so that their memory is reused.
   std::vector<Entry> entries_;
   FeatureLists lists_;
-  size_t expected_ = 0;  // The row of the next entry, if records look alike.
+  size_t expected_ = 0;  // The row of the next entry, if records have the same order.
 };
 
-// kExample if the payload is an Example or a SequenceExample, else kRaw.
+// kExample if the payload is a valid Example or SequenceExample, else kRaw.
 RecordFormat FormatOf(std::span<const uint8_t> payload);
 
 }  // namespace penstock

@@ -25,7 +25,7 @@ class FeatureSurveyTest : public ::testing::Test {
   FeatureSurvey survey_;
 };
 
-// A feature of so many int64 values, packed.
+// A feature of `count` int64 values, packed.
 std::string Ints(int count) {
   std::string run;
   for (int i = 0; i < count; ++i) run += Varint(static_cast<uint64_t>(i) << 20);
@@ -52,7 +52,7 @@ TEST_F(FeatureSurveyTest, TellsAValuesBytesFromTheNumberOfValues) {
 TEST_F(FeatureSurveyTest, CountsTheRecordsThatHaveAFeature) {
   Add(Example(Entry("a", Ints(1)) + Entry("b", Ints(1))));
   Add(Example(Entry("b", Ints(1))));
-  Add(Example(Entry("a", "") + Entry("b", Ints(1))));  // Of no kind: missing, as in TensorFlow.
+  Add(Example(Entry("a", "") + Entry("b", Ints(1))));  // "a" has no kind: it is missing.
   EXPECT_THAT(Features(), ElementsAre(FeatureInfo{"a", "int64", false, 1, {1, 1}},
                                       FeatureInfo{"b", "int64", false, 3, {1, 1}}));
   EXPECT_EQ(survey_.Summary().records, 3u);

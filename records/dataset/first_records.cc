@@ -19,13 +19,14 @@ absl::Status NoExample(const std::string& file, const absl::Status& why) {
                    "; penstock index --format raw takes records of any other kind"));
 }
 
-// Adds the file's first records to `survey`. The first error of one that is not of the format.
+// Adds the first records of the file to `survey`. Returns the first error of a record that is not
+// of the format.
 absl::Status SurveyFile(ShardReader reader, FeatureSurvey& survey) {
   Record record;
   absl::Status first;
   for (uint64_t i = 0; i < RecordCheck::kSurveyedRecords; ++i) {
     const absl::StatusOr<bool> more = reader.Next(record);
-    if (!more.ok() || !*more) break;  // The scan says what is damaged.
+    if (!more.ok() || !*more) break;  // The scan reports damage.
     const absl::Status status = survey.Add(record.payload);
     if (!status.ok() && i == 0) first = status;
   }

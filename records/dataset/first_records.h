@@ -1,4 +1,4 @@
-// A look at a dataset's first records, before it is indexed.
+// Surveys the first records of a dataset before it is indexed.
 #ifndef PENSTOCK_RECORDS_DATASET_FIRST_RECORDS_H_
 #define PENSTOCK_RECORDS_DATASET_FIRST_RECORDS_H_
 
@@ -12,10 +12,11 @@
 
 namespace penstock {
 
-// The features of the first records of the first of `files` that has any; what is damaged ends the
-// look at its file. kInvalidArgument: the very first record is not of `format`, nor with
-// `may_be_damaged` any of those behind it; says how other records are indexed.
-// `stored` is as ScanOptions has it.
+// Returns the features of the first records of the first file that has any. If there is damage, the
+// survey of that file ends there. `stored` is as in ScanOptions.
+// kInvalidArgument: the first record is not of `format`. With `may_be_damaged`, this is an error
+// only if none of the surveyed records after it is of `format` either. The message says how to
+// index other records.
 absl::StatusOr<FeatureSummary> SurveyFirstRecords(std::span<const std::string> files,
                                                   const std::optional<StoredRecords>& stored,
                                                   RecordFormat format, bool may_be_damaged);

@@ -1,4 +1,4 @@
-// A source read from front to back through one buffer.
+// Reads a source from front to back through one buffer.
 #ifndef PENSTOCK_RECORDS_DATASET_FORWARD_WINDOW_H_
 #define PENSTOCK_RECORDS_DATASET_FORWARD_WINDOW_H_
 
@@ -17,12 +17,14 @@ namespace penstock {
 // Not thread-safe.
 class ForwardWindow {
  public:
-  // `source` must outlive the window. `progress` may be null.
+  // `source` must outlive the window. `progress` may be null; it is called with the bytes read
+  // since the last call, and its errors are returned.
   ForwardWindow(const ByteSource& source, std::function<absl::Status(uint64_t)> progress)
       : source_(source), progress_(std::move(progress)) {}
 
-  // What is buffered from `offset` on: at least `size` bytes, or all up to the source's end. Valid
-  // until the next call, which must not be for a smaller offset.
+  // Returns the buffered bytes from `offset` on: at least `size` bytes, or all up to the end of the
+  // source. They are valid until the next call. Offsets must not decrease from call to call. Errors
+  // as ByteSource::ReadAt().
   absl::StatusOr<std::span<const uint8_t>> Peek(uint64_t offset, uint64_t size) {
     const uint64_t end = base_ + buffer_.size();
     const uint64_t wanted = std::min(size, source_.size() - std::min(offset, source_.size()));
@@ -32,7 +34,7 @@ class ForwardWindow {
   }
 
  private:
-  // Fits in the second-level cache, so that checksums find the bytes there.
+  // Fits into the second-level cache, so that checksums find the bytes there.
   static constexpr uint64_t kReadBytes = uint64_t{512} << 10;
 
   absl::Status Advance(uint64_t offset, uint64_t size) {
@@ -49,7 +51,7 @@ class ForwardWindow {
   const ByteSource& source_;
   const std::function<absl::Status(uint64_t)> progress_;
   std::vector<uint8_t> buffer_;
-  uint64_t base_ = 0;  // Of buffer_ in the source.
+  uint64_t base_ = 0;  // Offset of buffer_ in the source.
 };
 
 }  // namespace penstock

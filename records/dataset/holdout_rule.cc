@@ -54,7 +54,7 @@ HoldoutRule::HoldoutRule(const std::string& feature, uint32_t threshold,
   for (; spec_ < specs.size(); ++spec_) {
     const FeatureUse& use = specs[spec_];
     if (use.name != feature || use.type != FeatureType::kBytes) continue;
-    // The payload is one value, even if another spec lets its length vary.
+    // The payload is one value, even if another spec allows its length to vary.
     variable_ = use.variable.has_value();
     if (!variable_ || feature.empty()) return;
   }

@@ -14,20 +14,23 @@
 
 namespace penstock {
 
-// Decides by a hash of the values of one feature, so that equal values never straddle the split.
-// The hash takes the bytes of a single bytes value; the length as a varint and the bytes of each of
-// several bytes values; 8 bytes of an int64 and 4 bytes of a float, little-endian
-// (docs/reference/manifest_format.md). Not thread-safe.
+// Decides by a hash of the values of one feature, so that records with equal values are always in
+// the same split. The hash covers
+//   - for one bytes value, its bytes
+//   - for several bytes values, the length of each as a varint, and its bytes
+//   - for each int64, 8 bytes, and for each float, 4 bytes, little-endian
+// docs/reference/manifest_format.md defines it. Not thread-safe.
 class HoldoutRule {
  public:
-  // `feature` is the name of the feature, or empty for the whole payload. `threshold` is the share
-  // times 2^32. Adds to `specs` the feature that a FeatureFinder has to find, unless it is there.
+  // `feature` is the name of the feature, or empty for the whole payload. `threshold` is the
+  // held-out share times 2^32. Adds to `specs` the feature that a FeatureFinder must find, unless
+  // it is already there.
   HoldoutRule(const std::string& feature, uint32_t threshold, std::vector<FeatureUse>& specs);
 
-  // Call it once the finder of these specs is made.
+  // Call it after you have created the finder for these specs.
   void Bind(const FeatureFinder& finder) { slot_ = finder.slot(spec_); }
 
-  // Whether the record is held out. REQUIRES: Bind() was called; its finder filled `found`.
+  // Whether the record is held out. REQUIRES: Bind() was called, and its finder has filled `found`.
   bool InHoldout(const FoundFeatures& found);
 
  private:
@@ -40,8 +43,8 @@ class HoldoutRule {
   std::vector<uint8_t> value_;
 };
 
-// kInvalidArgument: some of these records have no value of `feature`, so nothing decides on them;
-// the message lists the features that there are.
+// kInvalidArgument: some of these records have no value of `feature`, so nothing decides on them.
+// The message lists the available features.
 absl::Status CheckHoldoutFeature(const std::string& feature, const FeatureSummary& features);
 
 }  // namespace penstock

@@ -40,7 +40,8 @@ TEST(CheckHoldoutFeatureTest, OneOfSeveralAlternativesIsAValue) {
                        ::testing::HasSubstr("which 40 of the first 100 records lack")));
 }
 
-// Whether the rule decides as the hash of `value` does, for thresholds on both sides of it.
+// Expects that the rule decides as the hash of `value` does, for thresholds on both sides of the
+// hash.
 void ExpectHashOf(const std::string& value, const std::string& feature, const std::string& payload,
                   std::vector<FeatureUse> specs = {}) {
   const auto hash = static_cast<uint32_t>(SplitHash(BytesOf(value)) >> 32);

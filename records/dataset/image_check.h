@@ -1,4 +1,4 @@
-// Whether the encoded images in records can be decoded, and what their pixels sum up to.
+// Checks that the encoded images in records can be decoded, and sums up their pixels.
 #ifndef PENSTOCK_RECORDS_DATASET_IMAGE_CHECK_H_
 #define PENSTOCK_RECORDS_DATASET_IMAGE_CHECK_H_
 
@@ -22,22 +22,22 @@ namespace penstock {
 
 class ImageDecoder;
 
-// A bytes feature whose values are encoded images, and how they are to be decoded.
+// A bytes feature whose values are encoded images, and how to decode them.
 struct ImageFeature {
   std::string name;
   ImageDecodeOptions decode = {};
 };
 
-// Every feature that HoldsImages(): what is decoded where no spec says how.
+// Every feature with HoldsImages(): those to decode if no spec says which.
 std::vector<ImageFeature> DefaultImageFeatures(const FeatureSummary& features);
 
-// The images of all records without a fault.
+// Results for the images of all records without a fault.
 struct CheckedImages {
-  std::vector<PixelSums> sums;  // One for each feature; of the images that were measured.
+  std::vector<PixelSums> sums;  // One for each feature, over the images that were measured.
   ImageCounts counts;
 };
 
-// Not thread-safe.
+// Decodes the images of records. Not thread-safe.
 class ImageCheck {
  public:
   // kInvalidArgument: a feature is named twice.
@@ -46,12 +46,13 @@ class ImageCheck {
   ImageCheck& operator=(ImageCheck&&) noexcept;
   ~ImageCheck();
 
-  // Decodes each image of the record whole. A record may lack a feature, or have it of another
-  // type: then it has no image there.
-  // kInvalidArgument and kDataLoss: facts about the record, naming the feature, as
-  // ImageDecoder::Decode(). kResourceExhausted: no memory, which says nothing about it.
+  // Decodes each image of the record completely. If a record lacks a feature, or has it with
+  // another type, it has no image there.
+  // kInvalidArgument, kDataLoss: facts about the record, as in ImageDecoder::Decode(). The message
+  // names the feature.
+  // kResourceExhausted: out of memory, which says nothing about the record.
   absl::Status Check(std::span<const uint8_t> payload);
-  // The same, and adds the pixels to checked().sums if all images decode.
+  // As Check(), and adds the pixels to checked().sums if all images can be decoded.
   absl::Status Measure(std::span<const uint8_t> payload);
 
   const CheckedImages& checked() const { return checked_; }
@@ -59,7 +60,7 @@ class ImageCheck {
 
  private:
   ImageCheck(std::vector<ImageFeature> features, FeatureFinder finder);
-  // Calls decoded(i, pixels) for each image, where i is the number of its feature.
+  // Calls decoded(i, pixels) for each image, where i is the index of its feature.
   absl::Status DecodeAll(std::span<const uint8_t> payload,
                          absl::FunctionRef<void(size_t, const PixelView&)> decoded);
 
@@ -68,7 +69,7 @@ class ImageCheck {
   FoundFeatures found_;
   std::unique_ptr<ImageDecoder> decoder_;
   CheckedImages checked_;
-  CheckedImages of_record_;  // The record that is being checked.
+  CheckedImages of_record_;  // Results for the current record.
 };
 
 }  // namespace penstock

@@ -120,9 +120,9 @@ TEST_F(ImageIndexTest, CompressedShardsAreVerifiedToo) {
   EXPECT_THAT(result.damage.listed()[0].reason, HasSubstr("the end marker is missing"));
 }
 
-// A run without them has verified less.
+// A run that decoded no images has verified less.
 TEST_F(ImageIndexTest, ImagesAreDecodedThoughAnotherRunVerifiedTheRecords) {
-  folder_.Write("b.tfrecord", "only words");  // So that no run saves a manifest.
+  folder_.Write("b.tfrecord", "only words");  // Keeps every run from saving a manifest.
   options_.verify = true;
   options_.find_images = nullptr;
   ASSERT_OK_AND_ASSIGN(const IndexResult records, Index());

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Folders and files in a folder, by name.
+// The folders and files in a folder, sorted by name.
 struct Entries {
   std::vector<std::string> folders;
   std::vector<std::string> files;
@@ -55,14 +55,14 @@ class FolderListing {
     return relative.empty() ? out_.path : absl::StrCat(out_.path, "/", relative);
   }
 
-  // Lists the folder at a path relative to the top.
+  // Lists the folder at a path relative to the top folder.
   absl::StatusOr<Entries> Read(const std::string& folder) {
     const std::string path = PathOf(folder);
     Entries entries;
     std::error_code error;
     for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
       PENSTOCK_RETURN_IF_ERROR(check_());
-      std::error_code unknown;  // A link that leads nowhere is a file.
+      std::error_code unknown;  // A link that leads nowhere counts as a file.
       const std::string name = it->path().filename().string();
       if (!it->is_directory(unknown)) {
         entries.files.push_back(name);
@@ -82,7 +82,8 @@ class FolderListing {
     return entries;
   }
 
-  // In the order of sorted(os.walk()): a folder's path decides, and not the path of the file.
+  // In the order of sorted(os.walk()): the path of the folder decides first, then the name of the
+  // file.
   absl::Status ListClass(uint32_t label) {
     std::vector<std::string> folders = {out_.classes[label]};
     std::vector<std::pair<std::string, std::vector<std::string>>> found;

@@ -1,4 +1,4 @@
-// A folder of images: DIR/CLASS/.../NAME.jpg.
+// Lists a folder of images: DIR/CLASS/.../NAME.jpg.
 #ifndef PENSTOCK_RECORDS_DATASET_IMAGE_FOLDER_H_
 #define PENSTOCK_RECORDS_DATASET_IMAGE_FOLDER_H_
 
@@ -13,32 +13,35 @@
 namespace penstock {
 
 struct ImageFile {
-  std::string path;  // Relative to the folder.
+  std::string path;  // Relative to the top folder.
   uint32_t label = 0;
   uint64_t size = 0;
-  int64_t modified_ns = 0;
+  int64_t modified_ns = 0;  // Nanoseconds since 1970.
 };
 
 struct ImageFolder {
   std::string path;
   std::vector<std::string>
-      classes;  // By label. Any bytes but line breaks: names need not be UTF-8.
+      classes;  // By label. Any bytes except line breaks: names need not be UTF-8.
   std::vector<ImageFile> files;
-  uint64_t bytes = 0;  // Of the files.
-  // Files that are not packed: those of other names, and those in no class folder.
+  uint64_t bytes = 0;  // Of all files in `files`.
+  // Number of files that are left out, because of their name or because they are in no class
+  // folder.
   uint64_t num_others = 0;
-  std::string first_other;  // Its path; the first that was seen.
+  std::string first_other;  // The path of the first one that was seen.
 };
 
-// Lists `path` as torchvision's ImageFolder does. Each folder in it is a class, hidden ones too;
-// labels count from 0 in the order of their names' bytes. The images of a class are the files
-// *.jpg, *.jpeg and *.png (or in capital letters) at any depth beneath its folder, through links
-// too, in the order of their folders' paths and then of their names.
+// Lists `path` as torchvision's ImageFolder does. Each folder in it is a class, including hidden
+// folders. Labels count from 0 in the order of the bytes of the class names. The images of a class
+// are the files *.jpg, *.jpeg and *.png, in any case, at any depth beneath the class folder, also
+// through links. They are ordered by the paths of their folders, then by name.
 //
-// `check` is called for each file and folder; what it returns but OK ends the listing.
-// kInvalidArgument: there is no class folder, a class has no such file or a name with a line break,
-// or a link leads to a folder that it lies in. kNotFound: a link to an image leads nowhere.
-// kPermissionDenied: a folder may not be read.
+// `check` is called for each file and folder. If it returns an error, the listing ends with that
+// error.
+// kInvalidArgument: there is no class folder; a class has no such file; a class has a name with a
+// line break; or a link leads to a folder that contains the link.
+// kNotFound: a link to an image leads nowhere.
+// kPermissionDenied: a folder cannot be read.
 absl::StatusOr<ImageFolder> ListImageFolder(const std::string& path,
                                             const std::function<absl::Status()>& check);
 

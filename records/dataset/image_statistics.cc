@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// The sums over all shards: those of one shard fit in 64 bits, these may not.
+// Sums over all shards. The sums of one shard fit into 64 bits; these may not.
 struct TotalSums {
   uint64_t images = 0;
   std::array<absl::uint128, kPixelChannels> mean = {}, square = {};
@@ -34,7 +34,7 @@ ImageStatistics StatisticsOf(const std::string& feature, const TotalSums& sums) 
     const double mean = Mean(sums.mean[c], sums.images, PixelSums::kMeanUnits);
     const double square = Mean(sums.square[c], sums.images, PixelSums::kSquareUnits);
     statistics.mean[c] = mean / 255;
-    // Rounding can take the difference below 0 if all pixels are alike.
+    // If all pixels are equal, rounding can make the difference negative.
     statistics.deviation[c] = std::sqrt(std::max(square - mean * mean, 0.0)) / 255;
   }
   return statistics;

@@ -72,7 +72,7 @@ class IndexStatisticsTest : public IndexerTest {
       return DefaultImageFeatures(features);
     };
   }
-  // Shards whose images have the bytes of `number` on.
+  // Writes a shard of `images` images. Their bytes begin with those of image `number`.
   void WriteImages(const std::string& name, int images, int number) {
     ShardBuilder shard;
     for (int i = 0; i < images; ++i) {
@@ -107,7 +107,7 @@ TEST_F(IndexStatisticsTest, HeldOutImagesDoNotCount) {
   ASSERT_OK_AND_ASSIGN(const IndexResult result, Index());
   EXPECT_GT(result.manifest.num_records(Split::kHoldout), 0u);
   EXPECT_EQ(StatisticsOf(result.manifest)[0].images, result.manifest.num_records(Split::kTrain));
-  options_.verify = true;  // Decodes those too.
+  options_.verify = true;  // Also decodes held-out images.
   ASSERT_OK_AND_ASSIGN(const IndexResult verified, Index());
   EXPECT_EQ(verified.manifest.shards()[0].pixel_sums, result.manifest.shards()[0].pixel_sums);
 }
@@ -135,10 +135,10 @@ TEST_F(IndexStatisticsTest, AnInterruptedRunGoesOn) {
   EXPECT_EQ(anew.manifest.Serialize().value(), rest.manifest.Serialize().value());
 }
 
-// What a run without statistics has finished has no sums.
+// A shard that was finished without statistics has no sums.
 TEST_F(IndexStatisticsTest, WhatWasFinishedWithoutStatisticsIsReadAgain) {
   WriteImages("a.tfrecord", 3, 0);
-  folder_.Write("b.tfrecord", "only words");  // So that no run saves a manifest.
+  folder_.Write("b.tfrecord", "only words");  // Keeps every run from saving a manifest.
   options_.statistics = false;
   EXPECT_FALSE(Index().ok());
   options_.statistics = options_.exclude_corrupt = true;
@@ -194,7 +194,7 @@ TEST_F(IndexStatisticsTest, AnImageThatDoesNotDecodeIsListedOrLeftOut) {
     EXPECT_THAT(listed.damage.listed()[0].reason, HasSubstr("8 bytes that are no image"));
     options_.exclude_corrupt = true;
     ASSERT_OK_AND_ASSIGN(const IndexResult rest, Index());
-    // The damaged member goes as a whole.
+    // The whole damaged member is left out.
     const uint64_t left = compression == Compression::kNone ? 3 : 1;
     EXPECT_EQ(rest.manifest.num_records(Split::kAll), left);
     EXPECT_EQ(StatisticsOf(rest.manifest)[0].images, left);

@@ -1,4 +1,4 @@
-// A shard on its way into a manifest.
+// One shard of an index run.
 #ifndef PENSTOCK_RECORDS_DATASET_INDEX_JOB_H_
 #define PENSTOCK_RECORDS_DATASET_INDEX_JOB_H_
 
@@ -17,29 +17,33 @@ namespace penstock {
 struct IndexJob {
   std::string file;
   ShardInfo info;
-  // Where its chunks come from: another manifest's shard, or a scan.
+  // Where its chunks come from: a shard of another manifest, or a scan.
   const Manifest* reused = nullptr;
   size_t reused_shard = 0;
   ShardScan scan;
 };
 
-// For the shard `file`, named as `options` ask; it is not opened. Errors as PathBeneath().
+// The job for the shard `file`, named as `options` require. Does not open the file. Errors as
+// PathBeneath().
 absl::StatusOr<IndexJob> MakeIndexJob(const std::string& file, const IndexOptions& options);
 
-// Whether it is the same file, as far as name, size and time tell.
+// Whether it is the same file, judged by path, size and time.
 bool Unchanged(const ShardInfo& before, const ShardInfo& now);
 
-// Whether servers read the chunks of `shard`; older manifests may have others.
+// Whether servers can read the chunks of `shard`. Older manifests may have chunks that are too
+// large.
 bool ChunksFit(const Manifest& manifest, size_t shard, uint64_t max_bytes);
 
-// Whether the records of a shard of `manifest` were cut as `stored` says; unset: as its bytes say.
+// Whether the records of a shard of `manifest` were cut as `stored` says, or, if `stored` is unset,
+// as the shard's bytes say.
 bool StoredAlike(const Manifest& manifest, size_t shard,
                  const std::optional<StoredRecords>& stored);
 
-// Adds the job's shard and its chunks.
+// Adds the shard of the job, and its chunks, to `builder`.
 void AddShard(const IndexJob& job, ManifestBuilder& builder);
 
-// The job's shard. kFailedPrecondition: another process changed or replaced it since it was listed.
+// Opens the shard of the job. kFailedPrecondition: another process changed or replaced it after it
+// was listed.
 absl::StatusOr<std::unique_ptr<FileSource>> OpenUnchanged(const IndexJob& job);
 
 }  // namespace penstock

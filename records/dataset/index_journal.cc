@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<uint8_t>> ReadAll(const std::string& path) {
   return bytes;
 }
 
-// Why the file beside the manifest cannot be made, and what to do where data may only be read.
+// Why the file beside the manifest cannot be created, and what to do if the folder is read-only.
 absl::Status CannotOpen(int error_number, const std::string& path) {
   const absl::Status status = ErrnoToStatus(error_number, path);
   if (error_number != EACCES && error_number != EROFS && error_number != EPERM) return status;
@@ -47,7 +47,7 @@ absl::Status CannotOpen(int error_number, const std::string& path) {
                    "(in a folder above the shards; in any with --absolute), and give F"));
 }
 
-// False: another run has it, or had it until just now and has removed it.
+// False: another run holds the lock, or has just removed the file and released the lock.
 absl::StatusOr<bool> TryLock(const UniqueFd& fd, const std::string& path) {
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return false;
@@ -73,7 +73,7 @@ absl::StatusOr<IndexJournal> IndexJournal::Open(const std::string& manifest_path
           absl::StrCat(path, ": another run is indexing for ", manifest_path));
     }
     PENSTOCK_RETURN_IF_ERROR(on_wait());
-    // A flock() that waits has no time limit and ends for no on_wait().
+    // A blocking flock() has no time limit, and could not be ended by on_wait().
     absl::SleepFor(absl::Milliseconds(100));
   }
 }

@@ -1,4 +1,4 @@
-// What an index run has finished, so that an interrupted one continues where it was.
+// Records what an index run has finished, so that an interrupted run can be resumed.
 #ifndef PENSTOCK_RECORDS_DATASET_INDEX_JOURNAL_H_
 #define PENSTOCK_RECORDS_DATASET_INDEX_JOURNAL_H_
 
@@ -16,32 +16,32 @@
 
 namespace penstock {
 
-// The hidden file ".NAME.partial" beside the manifest NAME: a TFRecord file of sections, each a
-// run's key, which stands for its options, and then one manifest for each shard that it finished,
-// and the path of each that it found damaged.
-// A torn end, from a killed process, is cut off. Thread-compatible.
+// The hidden file ".NAME.partial" beside the manifest NAME. It is a TFRecord file of sections. A
+// section begins with the key of a run, which stands for its options. Then follow one manifest for
+// each shard that the run finished, and the path of each shard that it found damaged.
+// A torn end, left by a killed process, is cut off. Thread-compatible.
 class IndexJournal {
  public:
-  // How keys begin, and manifests do not.
+  // Keys begin with this, and manifests do not.
   static constexpr absl::string_view kKeyStart = "penstock index ";
 
-  // How the records of damaged shards begin; the path follows.
+  // Records of damaged shards begin with this; the path follows.
   static constexpr absl::string_view kDamagedStart = "penstock damaged ";
 
-  // Opens the journal of the manifest at `manifest_path`, for this run alone. While another run has
-  // it, on_wait() is called every 100 ms, and what it returns but OK is the result. Without
-  // on_wait: kUnavailable at once.
+  // Opens the journal of the manifest at `manifest_path` and locks it for this run. While another
+  // run holds it, calls on_wait() every 100 ms; if that returns an error, Open() returns it. If
+  // on_wait is empty, returns kUnavailable at once.
   static absl::StatusOr<IndexJournal> Open(const std::string& manifest_path,
                                            const std::function<absl::Status()>& on_wait);
 
-  // Takes what earlier runs with any of these keys have finished; this run's is the first of them.
-  // Once, before what follows here.
+  // Collects what earlier runs with any of these keys have finished. The first key is that of this
+  // run. Call it once, before the methods below.
   absl::Status Begin(std::span<const std::string> keys);
 
-  // The finished shards, by path as in the manifest.
+  // The finished shards, by their path in the manifest.
   const std::map<std::string, Manifest>& finished() const { return finished_; }
 
-  // The shards, by path, that a run of whatever key found damaged, and none behind it whole.
+  // The shards, by path, that a run with any key found damaged, and that no later run found intact.
   const std::set<std::string>& damaged() const { return damaged_; }
 
   // Adds a manifest of one shard.
@@ -49,13 +49,13 @@ class IndexJournal {
   // Adds the path, as in the manifest, of a damaged shard.
   absl::Status AppendDamaged(const std::string& path);
 
-  // Removes the file: there is nothing left to go on with.
+  // Removes the file, because there is nothing left to resume.
   void Remove();
 
  private:
   IndexJournal(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
-  // Takes the whole records of `bytes` that fit; returns where they end, and the last section's
-  // key.
+  // Collects the complete records of `bytes` that fit. Returns where they end, and the key of the
+  // last section.
   std::pair<size_t, std::string> Take(std::span<const uint8_t> bytes,
                                       std::span<const std::string> keys);
   absl::Status AppendRecord(const std::string& payload);

@@ -28,7 +28,7 @@
 namespace penstock {
 namespace {
 
-// Adds those of `from` that are not yet in `into`.
+// Appends those of `from` that are not in `into` yet.
 void AddMissing(std::span<const std::string> from, std::vector<std::string>& into) {
   for (const std::string& text : from) {
     if (std::find(into.begin(), into.end(), text) == into.end()) into.push_back(text);
@@ -43,9 +43,9 @@ absl::Status CheckOutputName(const std::string& output) {
                    "the manifest for one; give it another name, such as manifest.pb"));
 }
 
-// Whatever else lies there, a shard perhaps, is not to be replaced.
+// Any other existing file, such as a shard, must not be replaced.
 absl::Status CheckOutput(const std::string& output) {
-  std::error_code ignored;  // Then it cannot be written either.
+  std::error_code ignored;  // If this fails, writing fails too.
   if (!std::filesystem::exists(output, ignored)) return CheckOutputName(output);
   if (std::filesystem::is_directory(output, ignored)) {
     return absl::InvalidArgumentError(absl::StrCat(output,
@@ -59,7 +59,7 @@ absl::Status CheckOutput(const std::string& output) {
       output, ": is there and is no manifest: it is not replaced; give the manifest another name"));
 }
 
-// Of shards that were compressed as a whole, over all threads.
+// Memory for shards that were compressed as a whole, over all threads.
 constexpr uint64_t kLargeBufferBytes = uint64_t{512} << 20;
 
 // One run of BuildIndex().
@@ -82,14 +82,14 @@ class IndexRun {
   }
 
  private:
-  // Returns the bytes of all shards.
+  // Returns the total size of the shards in bytes.
   absl::StatusOr<uint64_t> MakeJobs(const DatasetFiles& files) {
     uint64_t total = 0;
     std::optional<Root> root;
     for (const std::string& file : files.paths) {
       PENSTOCK_RETURN_IF_ERROR(options_.listing.Check());
       PENSTOCK_ASSIGN_OR_RETURN(IndexJob job, MakeIndexJob(file, options_));
-      // What stays in memory is for no server.
+      // A manifest that stays in memory is not for servers.
       if (!options_.in_memory && !root.has_value()) {
         PENSTOCK_ASSIGN_OR_RETURN(
             root, Root::Open(options_.absolute ? "/" : FolderOfFile(options_.output)));
@@ -107,7 +107,7 @@ class IndexRun {
     return total;
   }
 
-  // The scan's options, the old manifest and the journal.
+  // Sets the scan options, and loads the old manifest and the journal.
   absl::Status SetUp(std::span<const std::string> files, uint64_t total) {
     if (!options_.in_memory) PENSTOCK_RETURN_IF_ERROR(OpenJournal());
     PENSTOCK_RETURN_IF_ERROR(TakeOldManifest());
@@ -120,7 +120,8 @@ class IndexRun {
     scan_.max_raw_chunk_bytes = options_.max_raw_chunk_bytes;
     scan_.large_buffers = &large_buffers_;
     scan_.progress = [this](uint64_t bytes) { return Progress(bytes); };
-    // Asked-for chunks are cut anew; of the data's growth only what is read takes notice.
+    // A chunk size that the caller sets applies to all shards. A chunk size that grew with the data
+    // applies only to shards that are read.
     const bool same = old_.has_value() && old_->holdout() == scan_.holdout &&
                       old_->format() == scan_.format &&
                       std::ranges::equal(old_->measured_features(), MeasuredFeatures()) &&
@@ -129,8 +130,7 @@ class IndexRun {
     return BeginJournal();
   }
 
-  // Not the old manifest's if the data has outgrown it: a dataset that began small would have tiny
-  // chunks for ever.
+  // Grows with the data. Otherwise a dataset that began small would always have tiny chunks.
   uint64_t ChooseChunkTarget(uint64_t total) const {
     if (options_.chunk_bytes > 0) return options_.chunk_bytes;
     return std::max<uint64_t>(old_ ? old_->chunk_target() : 0, ChunkTarget(total));
@@ -153,7 +153,7 @@ class IndexRun {
     MutexLock lock(&mutex_);
     if (!journal_.has_value()) return absl::OkStatus();
     std::vector<std::string> keys = {JournalKey(options_.verify)};
-    // A shard that was whole to the stricter reading is to the other.
+    // A shard that is intact when everything is verified is also intact when less is.
     if (!options_.verify) keys.push_back(JournalKey(/*verify=*/true));
     return journal_->Begin(keys);
   }
@@ -174,13 +174,13 @@ class IndexRun {
 
   bool ChecksSpec() const { return options_.find_check && !spec_.empty(); }
 
-  // What a run with another spec has read was not checked by this one.
+  // A run with another spec did not check the records against this one.
   std::string SpecKey() const {
     if (!ChecksSpec()) return "";
     return absl::StrCat(" spec ", Sha256::Hex(Sha256::Of(BytesOf(spec_))));
   }
 
-  // The names and limits of the images that are decoded, which may differ from run to run.
+  // The names and limits of the images that are decoded, which may differ between runs.
   std::string DecodedImages() const {
     std::string text;
     for (const ImageFeature& image : scan_.images) {
@@ -192,7 +192,7 @@ class IndexRun {
     return text;
   }
 
-  // What no option gives anew, and with `update` the rest of it.
+  // Takes from the old manifest what no option sets, and with `update` also its shards.
   absl::Status TakeOldManifest() {
     if (options_.holdout.has_value()) scan_.holdout = *options_.holdout;
     if (options_.format.has_value()) scan_.format = *options_.format;
@@ -242,7 +242,7 @@ class IndexRun {
 
   bool CollectsDamage() const { return options_.verify || options_.exclude_corrupt || Measures(); }
 
-  // An update keeps the statistics whole.
+  // An update keeps the statistics complete.
   bool Measures() const {
     return options_.statistics || (old_.has_value() && !old_->measured_features().empty());
   }
@@ -264,7 +264,8 @@ class IndexRun {
     return names;
   }
 
-  // A raw record's only feature is its payload, which has no name for those who compute the split.
+  // The only feature of a raw record is its payload. Code that computes the split has no name for
+  // it.
   absl::Status CheckRawHoldout() {
     std::string& feature = scan_.holdout.feature;
     if (scan_.format != RecordFormat::kRaw || feature.empty()) return absl::OkStatus();
@@ -276,10 +277,11 @@ class IndexRun {
     return absl::OkStatus();
   }
 
-  // The old manifest's by path, but those that were found damaged since.
+  // The shards of the old manifest by path, except those that were found damaged since.
   std::map<std::string, size_t> OldShards() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::map<std::string, size_t> shards;
-    // Whether the old manifest's run parsed the records, and what has rotted since, it cannot say.
+    // With `verify` none are kept: the old manifest does not say whether its records were parsed,
+    // or what has become damaged since.
     const bool keep = old_.has_value() && !options_.verify;
     for (size_t i = 0; keep && i < old_->shards().size(); ++i) {
       const std::string& path = old_->shards()[i].path;
@@ -293,7 +295,8 @@ class IndexRun {
     const std::map<std::string, size_t> old_shards = OldShards();
     static const std::map<std::string, Manifest> kNone;
     const std::map<std::string, Manifest>& done = journal_ ? journal_->finished() : kNone;
-    // Damage that the old manifest leaves out shall be listed again, or may have been mended since.
+    // A shard with excluded damage is not reused: the damage must be listed again, or may have been
+    // repaired.
     for (IndexJob& job : jobs_) {
       const auto finished = done.find(job.info.path);
       const auto old = old_shards.find(job.info.path);
@@ -320,7 +323,7 @@ class IndexRun {
     const size_t wanted =
         options_.threads > 0 ? static_cast<size_t>(options_.threads) : ReadMachineLimits().cores;
     {
-      // This thread is one of them, and does without those that cannot be started.
+      // This thread scans too. If others cannot be started, there are fewer.
       std::vector<std::jthread> others;
       while (others.size() + 1 < std::min(wanted, jobs_.size())) {
         absl::StatusOr<std::jthread> other = StartThread("that indexes", [this] { ScanSome(); });
@@ -333,7 +336,7 @@ class IndexRun {
     return status_;
   }
 
-  // Takes jobs until there are none or one failed.
+  // Scans jobs until there are none left or one has failed.
   void ScanSome() {
     while (true) {
       const size_t i = next_.fetch_add(1);
@@ -342,7 +345,7 @@ class IndexRun {
       absl::Status status = Scan(jobs_[i]);
       if (status.ok()) continue;
       MutexLock lock(&mutex_);
-      // The first in the order of the shards, so that runs report alike.
+      // Keeps the error of the first shard in order, so that all runs report the same error.
       if (status_.ok() || i < failed_job_) {
         status_ = status;
         failed_job_ = i;
@@ -362,7 +365,7 @@ class IndexRun {
       };
     }
     absl::StatusOr<ShardScan> scan = ScanShard(*source, options);
-    // Damage may be nothing but a writer's work.
+    // What looks like damage may be a file that another process is writing.
     if (scan.ok() || absl::IsDataLoss(scan.status())) {
       PENSTOCK_RETURN_IF_ERROR(OpenUnchanged(job).status());
     }
@@ -375,7 +378,7 @@ class IndexRun {
     PENSTOCK_ASSIGN_OR_RETURN(job.scan, std::move(scan));
     if (!job.scan.damage.empty()) {
       BoundListed(job);
-      return NoteDamaged(job);  // It is not finished, and shall be listed again.
+      return NoteDamaged(job);  // It is not finished, so the next run lists it again.
     }
     if (options_.in_memory) return absl::OkStatus();
     ManifestBuilder builder;
@@ -389,7 +392,7 @@ class IndexRun {
     return journal_->Append(shard);
   }
 
-  // How the job's shard holds its records; unset: as its bytes say.
+  // How the shard of the job stores its records. nullopt: as its bytes say.
   std::optional<StoredRecords> StoredOf(const IndexJob& job) const {
     std::optional<StoredRecords> stored = options_.stored;
     if (!stored.has_value()) return stored;
@@ -398,13 +401,13 @@ class IndexRun {
     return stored;
   }
 
-  // So that no later run takes its chunks from an older manifest.
+  // Records the damage, so that no later run takes the shard's chunks from an older manifest.
   absl::Status NoteDamaged(const IndexJob& job) {
     MutexLock lock(&mutex_);
     return journal_ ? journal_->AppendDamaged(job.info.path) : absl::OkStatus();
   }
 
-  // Drops from the lists of the shards scanned so far what cannot be among the first of all.
+  // Drops listed ranges that cannot be among the first kMaxListed of all shards scanned so far.
   void BoundListed(IndexJob& job) {
     MutexLock lock(&mutex_);
     listing_.insert(&job);
@@ -432,7 +435,7 @@ class IndexRun {
     DamageList damage(IndexResult::kMaxListed);
     uint64_t reused = 0;
     ImageCounts images;
-    bool old_features = false;  // The old manifest's are of all its shards.
+    bool old_features = false;  // The features of the old manifest cover all its shards.
     for (IndexJob& job : jobs_) {
       AddShard(job, builder);
       const bool of_old = job.reused != nullptr && job.reused == (old_ ? &*old_ : nullptr);
@@ -457,7 +460,8 @@ class IndexRun {
     const bool save = !options_.in_memory && (damage.empty() || excludes);
     if (save) PENSTOCK_RETURN_IF_ERROR(manifest.Save(options_.output));
     MutexLock lock(&mutex_);
-    // Not saved: the run that leaves the damage out, or reads what was mended, goes on from there.
+    // If nothing was saved, the journal stays for a run that leaves the damage out or reads
+    // repaired shards.
     if (journal_ && save) journal_->Remove();
     return IndexResult{std::move(manifest),
                        save,
@@ -472,7 +476,7 @@ class IndexRun {
 
   const IndexOptions& options_;
   LargeBuffers large_buffers_;
-  std::vector<IndexJob> jobs_;  // Each is one thread's while it scans.
+  std::vector<IndexJob> jobs_;  // While a job is scanned, one thread owns it.
   ScanOptions scan_;
   std::string spec_;
   std::vector<std::string> class_names_;
@@ -488,8 +492,8 @@ class IndexRun {
   FeatureAgreement agreement_ ABSL_GUARDED_BY(mutex_);
   uint64_t read_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::set<IndexJob*> listing_
-      ABSL_GUARDED_BY(mutex_);                     // Of jobs_, in their order; scanned, damaged.
-  size_t num_listed_ ABSL_GUARDED_BY(mutex_) = 0;  // Their places.
+      ABSL_GUARDED_BY(mutex_);  // Damaged jobs of jobs_ that were scanned, in order.
+  size_t num_listed_ ABSL_GUARDED_BY(mutex_) = 0;  // Number of ranges that they list.
 };
 
 }  // namespace

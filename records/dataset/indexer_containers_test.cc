@@ -1,4 +1,4 @@
-// Indexes of shards that hold no TFRecord frames.
+// Tests indexes of shards without TFRecord frames.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -41,7 +41,7 @@ class IndexerContainersTest : public IndexerTest {
 
 TEST_F(IndexerContainersTest, FixedRecordsAreCutIntoChunks) {
   AskForFixed(10);
-  options_.chunk_bytes = 100;  // Four records of 26 bytes with their frames pass it.
+  options_.chunk_bytes = 100;  // Four records of 26 bytes, with their frames, exceed it.
   folder_.Write("a.bin", std::string(70, 'a'));
   folder_.Write("b.bin", std::string(30, 'b'));
   folder_.Write("c.tfrecord", "not looked at");
@@ -107,7 +107,7 @@ TEST_F(IndexerContainersTest, AClassBeforeTheOthersChangesTheContent) {
   options_.update = true;
   ASSERT_OK_AND_ASSIGN(IndexResult after, Index());
   EXPECT_THAT(PathsOf(after.manifest), ElementsAre("ape/1.jpg", "cat/1.jpg", "cat/2.JPG"));
-  EXPECT_EQ(after.reused_shards, 0u);  // The cats' label changed too.
+  EXPECT_EQ(after.reused_shards, 0u);  // The label of the cats changed too.
   EXPECT_NE(after.manifest.content_fingerprint(), before.manifest.content_fingerprint());
 }
 

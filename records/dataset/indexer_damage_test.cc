@@ -17,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Each second record, from the first on, has another payload than its checksum says.
+// Every second record, beginning with the first, has a payload that does not match its checksum.
 ShardBuilder AlternatelyDamaged(int records) {
   ShardBuilder shard = ChessShard(records);
   for (int i = 0; i < records; i += 2) shard.FlipBitInPayload(static_cast<size_t>(i));
@@ -65,7 +65,7 @@ TEST_F(IndexerTest, ListsTheFirstDamageAndCountsAll) {
   EXPECT_EQ(result.damage.listed()[1000].file, folder_.File("s6.tfrecord"));
 }
 
-// Shards are finished in any order.
+// Shards finish in any order.
 TEST_F(IndexerTest, WhatIsListedIsTheFirstDamageOfAll) {
   for (int i = 10; i < 35; ++i) {
     folder_.Write(absl::StrCat("s", i, ".tfrecord"), AlternatelyDamaged(2000).text());

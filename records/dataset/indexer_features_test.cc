@@ -1,4 +1,4 @@
-// What an index run knows of the records: their features, format and spec.
+// Tests what an index run knows about the records: their features, format and spec.
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -62,7 +62,7 @@ TEST_F(IndexerTest, RecordsThatAreNoExamplesNeedTheirFormat) {
   }
   options_.format = RecordFormat::kRaw;
   ASSERT_OK(Index());
-  options_.format.reset();  // The manifest's stays.
+  options_.format.reset();  // The manifest's format is kept.
   ASSERT_OK_AND_ASSIGN(const IndexResult raw, Index());
   EXPECT_EQ(raw.manifest.format(), RecordFormat::kRaw);
   ASSERT_EQ(raw.manifest.features().features.size(), 1u);

@@ -58,7 +58,7 @@ TEST_F(IndexerTest, CanBeStoppedWhileItListsShards) {
   };
   ASSERT_OK(Index());
   const int all = calls;
-  EXPECT_GE(all, 9);  // Found, told apart and opened.
+  EXPECT_GE(all, 9);  // Each file is found, compared and opened.
   for (stop = 1; stop <= all; ++stop) {
     calls = 0;
     EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kCancelled, "interrupted"));
@@ -66,7 +66,7 @@ TEST_F(IndexerTest, CanBeStoppedWhileItListsShards) {
   }
 }
 
-// As a user other than root, who may read everything.
+// Runs as a user other than root, because root may read everything.
 class UnprivilegedIndexerTest : public IndexerTest {
  protected:
   static constexpr uid_t kNobody = 65534;

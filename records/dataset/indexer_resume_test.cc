@@ -26,7 +26,7 @@ class InterruptedIndexTest : public IndexerTest {
     options_.threads = 1;
     IndexAndInterrupt(3);
   }
-  // Ends a run after so many shards.
+  // Ends a run after `shards` shards.
   void IndexAndInterrupt(int shards) {
     options_.progress = [shards, calls = 0](uint64_t) mutable {
       return ++calls > shards ? absl::CancelledError("interrupted") : absl::OkStatus();

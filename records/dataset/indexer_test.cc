@@ -90,7 +90,7 @@ TEST_F(IndexerTest, WritesNothingWhereItIsToStayInMemory) {
 TEST_F(IndexerTest, SaysWhatToDoWhereNothingCanBeWritten) {
   WriteShards(1);
   options_.absolute = true;
-  options_.output = "/sys/manifest.pb";  // Also root may not.
+  options_.output = "/sys/manifest.pb";  // Not even root may write there.
   EXPECT_THAT(std::string(Index().status().message()),
               AllOf(HasSubstr("/sys/.manifest.pb.partial: "), HasSubstr("penstock index -o F")));
 }

@@ -30,7 +30,7 @@ TEST_F(IndexerTest, IndexingAgainKeepsWhatIsHeldOut) {
   EXPECT_EQ(none.manifest.num_records(Split::kHoldout), 0u);
 }
 
-// Its size and time may be those of before: `cp -p` and `rsync -t` keep them.
+// Its size and time may be the old ones: `cp -p` and `rsync -t` keep them.
 TEST_F(IndexerTest, UpdateReadsAShardAgainOfWhichSomeWasLeftOut) {
   ShardBuilder shard = ChessShard(100);
   const std::string whole = shard.text();
@@ -53,7 +53,7 @@ TEST_F(IndexerTest, UpdateReadsAShardAgainOfWhichSomeWasLeftOut) {
 TEST_F(IndexerTest, UpdateReadsAShardAgainThatWasFoundDamagedSince) {
   WriteShards(3);
   ASSERT_OK(Index());
-  ShardBuilder rotten = ChessShard(100, 100);  // Of the size and time that s1 had.
+  ShardBuilder rotten = ChessShard(100, 100);  // With the size and time that s1 had.
   rotten.FlipBitInPayload(3);
   const auto time = std::filesystem::last_write_time(folder_.File("s1.tfrecord"));
   folder_.Write("s1.tfrecord", rotten.text());
@@ -87,7 +87,7 @@ TEST_F(IndexerTest, AShardThatIsWholeAgainIsKept) {
   ASSERT_OK_AND_ASSIGN(const IndexResult failed, Index());
   EXPECT_EQ(failed.damage.listed().size(), 2u);
   folder_.Write("s1.tfrecord", whole);
-  ASSERT_OK(Index());  // Finishes s1; s9 is still damaged.
+  ASSERT_OK(Index());  // Finishes s1. s9 is still damaged.
   options_.verify = false;
   options_.exclude_corrupt = true;
   ASSERT_OK_AND_ASSIGN(const IndexResult rest, Index());
@@ -101,7 +101,7 @@ TEST_F(IndexerTest, UpdateReadsOnlyNewAndChangedShards) {
   folder_.Write("s1.tfrecord", ChessShard(50).text());
   folder_.Write("s9.tfrecord", ChessShard(7, 900).text());
   options_.update = true;
-  options_.holdout.reset();  // The old manifest's stays.
+  options_.holdout.reset();  // The old manifest's rule is kept.
   ASSERT_OK_AND_ASSIGN(IndexResult second, Index());
   EXPECT_EQ(second.read_shards, 2u);
   EXPECT_EQ(second.reused_shards, 2u);

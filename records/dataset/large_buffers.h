@@ -1,4 +1,4 @@
-// How many scans may hold much memory at once.
+// Limits how many scans may hold much memory at the same time.
 #ifndef PENSTOCK_RECORDS_DATASET_LARGE_BUFFERS_H_
 #define PENSTOCK_RECORDS_DATASET_LARGE_BUFFERS_H_
 
@@ -8,15 +8,16 @@
 
 namespace penstock {
 
-// Places for large buffers. A scan takes one for the largest buffer that it may come to need and
-// never a second one, so those that have one go on to their end, and those that wait get theirs.
+// Places for large buffers. A scan takes one place for the largest buffer that it may need, and
+// never a second one. So scans that have a place can run to their end, and scans that wait will get
+// one.
 // Thread-safe.
 class LargeBuffers {
  public:
   // REQUIRES: places > 0.
   explicit LargeBuffers(size_t places) : free_(places) {}
 
-  // Waits for a place and holds it while it lives. `buffers` must outlive it.
+  // Waits for a place, and holds it during its lifetime. `buffers` must outlive it.
   class Place {
    public:
     explicit Place(LargeBuffers& buffers) : buffers_(buffers) { buffers_.Take(); }

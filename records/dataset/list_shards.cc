@@ -26,11 +26,11 @@ bool IsUnreadableLostAndFound(const fs::path& folder) {
   return error == std::errc::permission_denied;
 }
 
-// Of the files of a folder, those of the first kind that it has are its shards.
+// The shards of a folder are its files of the first kind of which it has any.
 enum class NameKind : uint8_t { kTfRecord, kTar, kPart, kOther };
 constexpr size_t kNumShardKinds = static_cast<size_t>(NameKind::kOther);
 
-// part-00000 and part-r-00000, with or without an ending for compression.
+// Matches part-00000 and part-r-00000, with or without an extension for compression.
 bool IsPartName(absl::string_view name) {
   if (!absl::ConsumePrefix(&name, "part-")) return false;
   absl::ConsumePrefix(&name, "r-");
@@ -50,7 +50,7 @@ NameKind NameKindOf(absl::string_view path, const std::string& glob) {
   return IsPartName(name) ? NameKind::kPart : NameKind::kOther;
 }
 
-// `other` is a file that the folder has, an image if it has one; empty: the folder has no files.
+// `other` is a file in the folder, an image if there is one. Empty: the folder has no files.
 absl::Status NoShards(const std::string& folder, const std::string& glob,
                       const std::string& other) {
   std::string text =
@@ -70,7 +70,7 @@ absl::Status NoShards(const std::string& folder, const std::string& glob,
 absl::Status ListFolder(const std::string& folder, const ListOptions& options,
                         std::vector<std::string>& out) {
   std::error_code error;
-  std::array<std::vector<std::string>, kNumShardKinds> shards;  // By NameKind.
+  std::array<std::vector<std::string>, kNumShardKinds> shards;  // Indexed by NameKind.
   std::string entered = folder;  // The last folder that was entered or tried.
   std::string other;             // A file that is no shard.
   fs::recursive_directory_iterator it(folder, fs::directory_options::follow_directory_symlink,
@@ -109,7 +109,7 @@ absl::Status ListFolder(const std::string& folder, const ListOptions& options,
   return absl::OkStatus();
 }
 
-// Refuses two names of one file, through links too, for its records would be read twice.
+// Refuses two names of one file, also through links, because its records would be read twice.
 absl::Status CheckDistinct(const std::vector<std::string>& paths, const ListOptions& options) {
   std::map<std::string, const std::string*> by_place;
   for (const std::string& path : paths) {
@@ -133,7 +133,7 @@ bool LeadsToItself(const std::string& path) {
   std::error_code error;
   const fs::path place = fs::canonical(path, error);
   if (error) return false;
-  // Paths that differ may name one place, so canonical paths are compared.
+  // Different paths may name the same place, so canonical paths are compared.
   for (fs::path above = path; above.has_relative_path();) {
     above = above.parent_path();
     std::error_code unknown;

@@ -15,12 +15,12 @@
 namespace penstock {
 namespace {
 
-// The limits of docs/reference/decode_spec.md, and less where names are still added to.
+// The limits of docs/reference/decode_spec.md, or less for names that are still extended.
 constexpr size_t kMaxTensors = 256;
 constexpr size_t kMaxFeatureName = 256;
 constexpr size_t kMaxTensorName = 96;
 
-// Room for values that are somewhat longer than those that were seen.
+// Leaves room for values that are somewhat longer than those seen.
 uint32_t RoundedUp(uint32_t length) {
   constexpr uint32_t kStep = 64;
   if (length <= kStep) return std::bit_ceil(length);
@@ -64,14 +64,14 @@ class SpecMaker {
   const std::string& text() const { return text_; }
 
  private:
-  // Empty if an image operation takes its values.
+  // Why an image operation cannot decode the values. Empty if it can.
   absl::string_view WhyNoImage(const FeatureInfo& feature) const {
     if (!summary_.InAll(feature)) return "an image operation needs one in every record";
     if (feature.values != ValueRange{1, 1}) return "an image operation takes one in a record";
     return "";
   }
 
-  // The names under which records have their one image, if there are several: "jpg|png".
+  // The names under which records store their one image, if there are several: "jpg|png".
   static std::string AlternativesIn(const FeatureSummary& summary) {
     std::vector<absl::string_view> names;
     uint64_t records = 0;
@@ -90,7 +90,7 @@ class SpecMaker {
     return !alternatives_.empty() && HoldsImages(feature) && StandsFor(alternatives_, feature.name);
   }
 
-  // The first of them brings the tensor of all.
+  // The first alternative adds the tensor for all of them.
   void AddAlternative() {
     if (std::exchange(has_alternatives_, true)) {
       absl::StrAppend(&text_, "# Read as ", alternatives_, ".\n");
@@ -99,7 +99,7 @@ class SpecMaker {
     }
   }
 
-  // Calls the label of an image as penstock-train does.
+  // Names the label of an image as penstock-train does.
   absl::string_view NameFor(const FeatureInfo& feature) const {
     const bool is_class = images_ > 0 && feature.name == kSampleClass;
     return feature.name == kImageLabel || is_class ? "label" : absl::string_view(feature.name);
@@ -120,7 +120,7 @@ class SpecMaker {
                     "    center_crop { height: 224 width: 224 }\n  }\n}\n");
   }
 
-  // Empty if there is an operation for it.
+  // Why no operation can take the feature. Empty if one can.
   absl::string_view WhyNot(const FeatureInfo& feature) const {
     const auto same_name = [&](const FeatureInfo& other) {
       return other.name == feature.name && other.feature_list == feature.feature_list;
@@ -187,7 +187,7 @@ class SpecMaker {
                         "\" ");
   }
 
-  // A tensor's name like `wanted` that no other has.
+  // A tensor name that is similar to `wanted` and not in use.
   std::string Take(absl::string_view wanted) {
     std::string name(wanted.substr(0, kMaxTensorName));
     std::replace_if(
@@ -198,10 +198,10 @@ class SpecMaker {
   }
 
   const FeatureSummary& summary_;
-  const std::string alternatives_;  // Of the image of a record; empty: there are none.
-  const int64_t images_;            // How many features hold images.
-  const bool built_in_;             // The built-in specs of images read the samples.
-  bool has_alternatives_ = false;   // Their tensor is there.
+  const std::string alternatives_;  // Names of a record's image. Empty: there is only one.
+  const int64_t images_;            // Number of features that hold images.
+  const bool built_in_;             // The built-in image specs can read the samples.
+  bool has_alternatives_ = false;   // Their tensor has been added.
   std::set<std::string> names_;
   std::string text_;
 };

@@ -1,4 +1,4 @@
-// A decode spec to start from, made from the features that records have.
+// Makes a decode spec to start from, given the features of the records.
 #ifndef PENSTOCK_RECORDS_DATASET_MADE_SPEC_H_
 #define PENSTOCK_RECORDS_DATASET_MADE_SPEC_H_
 
@@ -8,9 +8,10 @@
 
 namespace penstock {
 
-// The textproto of a DecodeSpec, with a comment for each feature. A single number becomes a label;
-// features of images are decoded; other features become tensors of the longest length that was
-// seen, rounded up if it varies. What no operation can take is a comment alone.
+// Returns the textproto of a DecodeSpec, with a comment for each feature. A single number becomes a
+// label. Features with images are decoded. Other features become tensors of the greatest length
+// seen, rounded up if it varies. A feature that no operation can take is only mentioned in a
+// comment.
 std::string MakeSpec(const FeatureSummary& summary, RecordFormat format);
 
 }  // namespace penstock

@@ -11,7 +11,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// The spec of one feature of 100 records.
+// The spec for one feature of 100 records.
 std::string Made(const FeatureInfo& feature) {
   return MakeSpec({100, {feature}}, RecordFormat::kExample);
 }

@@ -19,7 +19,7 @@ std::span<const uint8_t> AsBytes(const T* data, size_t count) {
   return {reinterpret_cast<const uint8_t*>(data), count * sizeof(T)};
 }
 
-// kInvalidArgument for a path that does not say where it is.
+// kInvalidArgument: the path does not say where the shard is.
 absl::Status CheckShardPath(const ShardInfo& shard) {
   const std::string& path = shard.path;
   if (path.empty() || path.find('\0') != std::string::npos) {
@@ -33,8 +33,8 @@ absl::Status CheckShardPath(const ShardInfo& shard) {
   return absl::OkStatus();
 }
 
-// A file has no more bytes than an offset of the kernel can reach. Each excluded record of a plain
-// shard had one byte at least.
+// A file has at most as many bytes as an offset of the kernel can address. Each excluded record of
+// a plain shard had at least one byte.
 absl::Status CheckShardNumbers(const ShardInfo& shard) {
   constexpr uint64_t kMostBytes = std::numeric_limits<int64_t>::max();
   constexpr uint64_t kMostRecords = uint64_t{1} << 40;
@@ -163,7 +163,7 @@ void Manifest::ComputeFingerprint() {
   hash.Update(AsBytes(counts, 3));
   hash.Update(AsBytes(holdout_.feature.data(), holdout_.feature.size()));
   for (size_t i = 0; i < shards_.size(); ++i) {
-    // What else decides the records of files without frames.
+    // For files without frames, this also determines the records.
     if (HoldsFrames(shards_[i].container)) continue;
     const uint64_t kind[] = {i, static_cast<uint64_t>(shards_[i].container), shards_[i].label};
     hash.Update(AsBytes(kind, 3));
@@ -213,7 +213,7 @@ absl::Status ManifestBuilder::CheckChunk(const Chunk& chunk) const {
   return absl::OkStatus();
 }
 
-// The numbers that chunks leave out are those of excluded records.
+// Record numbers that are in no chunk are those of excluded records.
 absl::Status ManifestBuilder::CheckFirstRecord(const Chunk& chunk) const {
   const uint64_t first = chunk.first_record.value_or(next_record_);
   if (first < next_record_) {

@@ -20,14 +20,14 @@
 namespace penstock {
 
 struct ShardInfo {
-  std::string path = {};  // '/' separates; relative to the manifest's folder unless absolute.
-  bool absolute = false;  // `path` is absolute.
-  uint64_t size = 0;      // Bytes in the file.
-  int64_t modified_ns = 0;
+  std::string path = {};    // '/' separates. Relative to the manifest's folder unless `absolute`.
+  bool absolute = false;    // `path` is absolute.
+  uint64_t size = 0;        // Bytes in the file.
+  int64_t modified_ns = 0;  // Nanoseconds since 1970.
   Container container = Container::kTfRecord;
   uint32_t label = 0;  // The class of a kImageFile.
-  // Records that --exclude-corrupt left out. The numbers of the records behind them count them all;
-  // where damage hides how many records there were, it counts as one.
+  // Number of records that --exclude-corrupt left out. The numbers of later records count them. If
+  // damage hides how many records there were, it counts as one record.
   uint64_t excluded_records = 0;
   // Sums over the images of the training split, one for each of measured_features().
   std::vector<PixelSums> pixel_sums = {};
@@ -35,43 +35,46 @@ struct ShardInfo {
 
 struct ChunkInfo {
   uint32_t shard = 0;         // Index into shards().
-  uint64_t offset = 0;        // In the file.
+  uint64_t offset = 0;        // Offset in the file.
   uint32_t size = 0;          // Bytes in the file.
-  uint32_t raw_size = 0;      // As TFRecord frames; equal to size where the file holds those.
+  uint32_t raw_size = 0;      // As TFRecord frames. Equal to size if the file holds plain ones.
   uint32_t records = 0;       // At least 1.
   uint32_t holdout = 0;       // How many of the records are in the holdout split.
   uint32_t crc32c = 0;        // Checksum of the bytes in the file.
-  uint64_t ordinal = 0;       // Number of its first record over the manifest.
+  uint64_t ordinal = 0;       // Number of its first record in the manifest.
   uint64_t first_record = 0;  // Number of its first record in its file.
 };
 
-// Where a record lies. Borrows from the manifest.
+// Where a record is. Borrows from the manifest.
 struct RecordPlace {
   const ShardInfo& shard;
   ChunkInfo chunk;
-  uint64_t number;  // In the shard's file.
+  uint64_t number;  // Number of the record in the shard's file.
 };
 
 struct HoldoutInfo {
-  std::string feature;     // It decides (HoldoutRule); empty: the whole payload does.
-  uint32_t threshold = 0;  // The share times 2^32; 0: there is no holdout.
+  std::string feature;     // The feature that decides (HoldoutRule). Empty: the whole payload.
+  uint32_t threshold = 0;  // The share times 2^32. 0: there is no holdout.
 
-  // Names what decides: "'d'", "the whole record".
+  // Names what decides, for messages: "'d'" or "the whole record".
   std::string Decider() const;
 
   friend bool operator==(const HoldoutInfo&, const HoldoutInfo&) = default;
 };
 
-// Immutable. Holds its chunks as columns, 36 bytes each (44 with holdout and compression), so that
-// 10^7 of them fit in memory; at most 32 bytes each in a file. Thread-compatible: const functions
-// may run at the same time.
+// Immutable. Stores chunks as columns, 36 bytes for each chunk (44 with holdout and compression),
+// so that 10^7 of them fit into memory. In a file, a chunk takes at most 32 bytes.
+// Thread-compatible: const methods may run concurrently.
 class Manifest {
  public:
-  // The version of the format that is written and read: docs/reference/manifest_format.md.
+  // The version of the format that is written and read (docs/reference/manifest_format.md).
   static constexpr uint32_t kVersion = 1;
 
-  // kNotFound; kInvalidArgument: not a manifest; kDataLoss: cut or damaged; kFailedPrecondition:
-  // written by a newer version.
+  // Reads the manifest at `path`.
+  // kNotFound: there is no file.
+  // kInvalidArgument: the file is not a manifest.
+  // kDataLoss: it is truncated or damaged.
+  // kFailedPrecondition: it was written by a newer version.
   static absl::StatusOr<Manifest> Load(const std::string& path);
   // Parses the bytes of a file; base_dir() is empty. Errors as Load().
   static absl::StatusOr<Manifest> Parse(std::span<const uint8_t> bytes);
@@ -79,9 +82,9 @@ class Manifest {
   // The largest message that protobuf writes and reads.
   static constexpr uint64_t kMaxPayloadBytes = (uint64_t{1} << 31) - 1;
 
-  // kResourceExhausted: its payload would pass `max_bytes`.
+  // Returns the bytes of a file. kResourceExhausted: the payload would exceed `max_bytes`.
   absl::StatusOr<std::string> Serialize(uint64_t max_bytes = kMaxPayloadBytes) const;
-  // The file appears whole or not at all.
+  // Writes a file that appears complete or not at all. Errors as Serialize() and AtomicFile.
   absl::Status Save(const std::string& path) const;
 
   std::span<const ShardInfo> shards() const { return shards_; }
@@ -89,23 +92,24 @@ class Manifest {
   RecordFormat format() const { return format_; }
   // The features of the first records of each shard, or of all records.
   const FeatureSummary& features() const { return features_; }
-  // The textproto of a decode spec, to be used where no other is named; empty: none is stored.
+  // The textproto of the decode spec to use if no other is named. Empty: none is stored.
   const std::string& spec() const { return spec_; }
   // The names of the classes, by label, from classes.txt beside the shards. Empty: there was no
   // such file.
   std::span<const std::string> class_names() const { return class_names_; }
-  // The features whose images were measured; StatisticsOf() gives the results. Empty: none were.
+  // The features whose images were measured (StatisticsOf()). Empty: none were.
   std::span<const std::string> measured_features() const { return measured_features_; }
+  // The target size of chunks in bytes.
   uint32_t chunk_target() const { return chunk_target_; }
 
   // The folder that relative shard paths start from: the folder of the file that was loaded, or ""
-  // if there was none.
+  // if there was no file.
   const std::string& base_dir() const { return base_dir_; }
   void set_base_dir(std::string base_dir) { base_dir_ = std::move(base_dir); }
-  // Puts `folder`, "a/b/" or "", before the relative paths of shards. Readers whose root is above
-  // the manifest's own folder need it.
+  // Puts `folder`, "a/b/" or "", before the relative paths of shards. Use it if the reader's root
+  // is above the manifest's own folder.
   void MoveInto(absl::string_view folder);
-  // The path by which this process opens a shard.
+  // The path with which this process opens a shard.
   std::string ShardPath(size_t shard) const;
 
   size_t num_chunks() const { return size_.size(); }
@@ -124,16 +128,16 @@ class Manifest {
   // The bytes of all chunks in their files.
   uint64_t num_bytes() const { return num_bytes_; }
 
-  // The chunk of the record with this number over the manifest, and its index there. Takes
-  // O(log chunks).
+  // Returns the chunk with the record of this number in the manifest, and the record's index in the
+  // chunk. Takes O(log chunks).
   // REQUIRES: ordinal < num_records(Split::kAll).
   std::pair<size_t, uint32_t> Locate(uint64_t ordinal) const;
-  // The same, for messages and lists.
+  // As Locate(), for messages and lists.
   RecordPlace PlaceOf(uint64_t ordinal) const;
 
-  // 64 bits of a SHA-256 over checksums, sizes and counts of all chunks, in order, and the holdout
-  // definition. It is equal for the same records in the same order and split, wherever they lie and
-  // whatever the files are called.
+  // 64 bits of a SHA-256 over the checksums, sizes and counts of all chunks, in order, and the
+  // holdout rule. It is equal for the same records in the same order and split, whatever the files
+  // are called and wherever they are.
   uint64_t content_fingerprint() const { return fingerprint_; }
 
  private:
@@ -142,7 +146,7 @@ class Manifest {
   void ComputeFingerprint();
 
   std::vector<ShardInfo> shards_;
-  std::vector<size_t> shard_begin_;  // One entry more than shards.
+  std::vector<size_t> shard_begin_;  // One entry more than there are shards.
   std::vector<uint64_t> shard_first_ordinal_;
   HoldoutInfo holdout_;
   RecordFormat format_ = RecordFormat::kExample;
@@ -153,23 +157,23 @@ class Manifest {
   uint32_t chunk_target_ = 0;
   std::string base_dir_;
 
-  // One entry a chunk.
+  // One entry for each chunk.
   std::vector<uint32_t> shard_, size_, records_, crc32c_;
   std::vector<uint64_t> offset_;
-  std::vector<uint64_t> ordinal_;       // One entry more than chunks.
+  std::vector<uint64_t> ordinal_;       // One entry more than there are chunks.
   std::vector<uint32_t> holdout_rows_;  // Empty: no record is held out.
   std::vector<uint32_t> raw_size_;      // Empty: equal to size_.
-  std::vector<uint64_t> first_record_;  // Empty: ordinal - the shard's first ordinal.
+  std::vector<uint64_t> first_record_;  // Empty: ordinal minus the shard's first ordinal.
 
   uint64_t holdout_total_ = 0;
   uint64_t num_bytes_ = 0;
   uint64_t fingerprint_ = 0;
 };
 
-// Whether a file begins as manifests do, even if it is cut.
+// Whether a file begins like a manifest, even if it is truncated.
 absl::StatusOr<bool> IsManifestFile(const ByteSource& source);
 
-// Makes a Manifest, shard by shard, chunk by chunk. Not thread-safe.
+// Builds a Manifest shard by shard and chunk by chunk. Not thread-safe.
 class ManifestBuilder {
  public:
   static constexpr uint32_t kMostChunkTarget = uint32_t{1} << 30;
@@ -179,15 +183,15 @@ class ManifestBuilder {
     uint32_t records = 0;
     uint32_t holdout = 0;
     uint32_t crc32c = 0;
-    uint32_t raw_size = 0;  // 0: equal to size.
-    uint64_t gap = 0;       // Bytes that are left out before it.
-    // Its first record's number in the file; unset: the count of those before.
+    uint32_t raw_size = 0;  // 0: equal to `size`.
+    uint64_t gap = 0;       // Bytes that are left out before the chunk.
+    // Number of its first record in the file. Unset: the number of records before it.
     std::optional<uint64_t> first_record = std::nullopt;
   };
 
-  // A shard of size 0 takes the sum of its chunks.
+  // If a shard has size 0, its size becomes the sum of its chunks.
   void AddShard(ShardInfo shard);
-  // Adds a chunk of the shard added last, in file order.
+  // Adds the next chunk, in file order, of the shard that was added last.
   void AddChunk(const Chunk& chunk);
   void SetHoldout(HoldoutInfo holdout) { manifest_.holdout_ = std::move(holdout); }
   void SetFormat(RecordFormat format) { manifest_.format_ = format; }
@@ -195,14 +199,15 @@ class ManifestBuilder {
   void SetSpec(std::string textproto) { manifest_.spec_ = std::move(textproto); }
   // Build() fails unless CheckClassNames() is OK.
   void SetClassNames(std::vector<std::string> names);
-  // The features that each shard has pixel_sums of, in that order.
+  // The features of each shard's pixel_sums, in that order.
   void SetMeasuredFeatures(std::vector<std::string> names) {
     manifest_.measured_features_ = std::move(names);
   }
-  // Build() fails if it is more than kMostChunkTarget.
+  // Build() fails if `bytes` exceeds kMostChunkTarget.
   void SetChunkTarget(uint32_t bytes);
 
-  // Consumes the builder. kInvalidArgument: numbers that contradict each other, naming the shard.
+  // Consumes the builder. kInvalidArgument: numbers contradict each other. The message names the
+  // shard.
   absl::StatusOr<Manifest> Build();
 
  private:
@@ -211,9 +216,9 @@ class ManifestBuilder {
   absl::Status CheckMeasured() const;
 
   Manifest manifest_;
-  uint64_t offset_ = 0;       // Where the last chunk ends in its file.
-  uint64_t next_record_ = 0;  // The number in the file of the record behind that chunk.
-  std::vector<bool> grows_;   // For each shard, whether its size follows from its chunks.
+  uint64_t offset_ = 0;       // End of the last chunk in its file.
+  uint64_t next_record_ = 0;  // Number in the file of the next record after it.
+  std::vector<bool> grows_;   // For each shard, whether its size is the sum of its chunks.
   absl::Status status_;       // The first contradiction.
 };
 

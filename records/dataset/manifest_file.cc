@@ -1,4 +1,4 @@
-// Manifest's bytes: docs/reference/manifest_format.md.
+// Reads and writes the bytes of a manifest (docs/reference/manifest_format.md).
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -18,14 +18,14 @@
 namespace penstock {
 namespace {
 
-// 0x1a and the line feed show a transfer that changed bytes or a terminal that printed them.
+// 0x1a and the line feed reveal a transfer that changed bytes, or a terminal that printed them.
 constexpr std::array<char, 8> kMagic = {'P', 'N', 'S', 'T', 'K', 'M', '\x1a', '\n'};
 
 struct Header {
   std::array<char, 8> magic;
   uint32_t version;
-  uint32_t crc32c;  // Of the payload.
-  uint64_t size;    // Of the payload.
+  uint32_t crc32c;  // CRC of the payload.
+  uint64_t size;    // Bytes of the payload.
 };
 static_assert(sizeof(Header) == 24);
 
@@ -44,7 +44,7 @@ absl::Status TooLong(const Header& header) {
                                           Manifest::kMaxPayloadBytes, " are written"));
 }
 
-// The header at the front of `bytes`, whatever follows it.
+// Parses the header at the front of `bytes`, whatever follows it.
 absl::StatusOr<Header> ParseHeader(std::span<const uint8_t> bytes) {
   Header header;
   if (bytes.empty() || !BeginsWithMagic(bytes)) return NoManifest();
@@ -61,7 +61,7 @@ absl::StatusOr<Header> ParseHeader(std::span<const uint8_t> bytes) {
   return header;
 }
 
-// The same, of a file of `file_size` bytes.
+// As ParseHeader(), for a file of `file_size` bytes.
 absl::StatusOr<Header> OpenHeader(std::span<const uint8_t> bytes, uint64_t file_size) {
   PENSTOCK_ASSIGN_OR_RETURN(const Header header, ParseHeader(bytes));
   if (const uint64_t rest = file_size - sizeof(header); rest != header.size) {
@@ -73,7 +73,7 @@ absl::StatusOr<Header> OpenHeader(std::span<const uint8_t> bytes, uint64_t file_
   return header;
 }
 
-// The payload behind a valid header.
+// The payload after a valid header.
 absl::StatusOr<std::span<const uint8_t>> OpenPayload(std::span<const uint8_t> bytes) {
   PENSTOCK_ASSIGN_OR_RETURN(const Header header, OpenHeader(bytes, bytes.size()));
   const std::span<const uint8_t> payload = bytes.subspan(sizeof(header));
@@ -105,7 +105,7 @@ v1::Shard* AddShard(const ShardInfo& shard, v1::ManifestProto& proto) {
   return out;
 }
 
-// Columns that would hold only defaults stay empty.
+// Columns that would hold only default values stay empty.
 void AddChunks(const Manifest& manifest, size_t shard, v1::Shard& out) {
   const auto [begin, end] = manifest.shard_chunks(shard);
   uint64_t offset = 0, records = 0;
@@ -234,7 +234,7 @@ FeatureInfo ReadFeature(const v1::FeatureInfo& feature) {
   const ValueRange length{feature.min_length(), feature.max_length()};
   const bool bytes = feature.type() == "bytes";
   if (bytes) info.bytes = length;
-  // Before they were counted, most bytes features had one value.
+  // In manifests that did not count values, most bytes features had one value.
   if (info.records == 0) info.values = bytes ? ValueRange{1, 1} : length;
   return info;
 }
@@ -318,7 +318,8 @@ absl::StatusOr<bool> IsManifestFile(const ByteSource& source) {
 
 absl::StatusOr<Manifest> Manifest::Load(const std::string& path) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(path));
-  // First what it takes to say what is wrong with another file, a shard perhaps, or with its size.
+  // First reads only what is needed to report another kind of file, such as a shard, or a wrong
+  // size.
   std::vector<uint8_t> bytes(std::min<uint64_t>(source->size(), sizeof(Header)));
   PENSTOCK_RETURN_IF_ERROR(source->ReadAt(0, bytes));
   PENSTOCK_RETURN_IF_ERROR(Annotate(OpenHeader(bytes, source->size()).status(), path));

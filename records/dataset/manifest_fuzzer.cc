@@ -1,5 +1,5 @@
-// Any payload behind a right header, and any bytes at all, as a manifest: what is accepted is
-// consistent and survives a round trip.
+// Parses any payload after a valid header, and any bytes at all, as a manifest. A manifest that is
+// accepted must be consistent and survive a round trip.
 #include <cstdlib>
 #include <cstring>
 #include <string>

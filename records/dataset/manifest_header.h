@@ -1,4 +1,4 @@
-// Reads the size of a manifest's file from its first bytes.
+// Reads the size of a manifest file from its first bytes.
 #ifndef PENSTOCK_RECORDS_DATASET_MANIFEST_HEADER_H_
 #define PENSTOCK_RECORDS_DATASET_MANIFEST_HEADER_H_
 
@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-// The size of the file that begins with `first`, as its header says; absent: more bytes are needed
-// to know. The errors of Manifest::Parse(), as far as a header shows them.
+// The size in bytes of the file that begins with `first`, as its header says. nullopt: more bytes
+// are needed. Errors as Manifest::Parse(), as far as the header shows them.
 absl::StatusOr<std::optional<uint64_t>> ManifestFileSize(std::span<const uint8_t> first);
 
 }  // namespace penstock

@@ -27,7 +27,7 @@ FeatureSummary Features() {
            {"frames", "float", true, 40, {0, 7}, {}, {2, 4}}}};
 }
 
-// Three shards: plain, empty, compressed.
+// Three shards: plain, empty and compressed.
 ManifestBuilder SmallBuilder() {
   ManifestBuilder builder;
   builder.SetHoldout({"d", 1u << 28});
@@ -290,7 +290,7 @@ TEST(ManifestTest, KeepsFeaturesFormatAndSpec) {
   EXPECT_EQ(parsed.features(), Features());
   EXPECT_EQ(parsed.format(), RecordFormat::kRaw);
   EXPECT_EQ(parsed.spec(), "tensor { }");
-  // What records are taken for decides nothing about their order.
+  // The format of the records does not affect their order.
   EXPECT_EQ(parsed.content_fingerprint(), SmallManifest().content_fingerprint());
 }
 
@@ -305,12 +305,12 @@ TEST(ManifestTest, KeepsNamesOfClasses) {
   EXPECT_EQ(parsed.content_fingerprint(), SmallManifest().content_fingerprint());
 }
 
-// Each number another one, so that none stands for another.
+// All numbers differ, so that none can be mistaken for another.
 PixelSums SmallSums() {
   return {.images = 3, .mean = {1, 2, 3 * PixelSums::kMostMean}, .square = {4, 5, 6}};
 }
 
-// A shard of one image feature.
+// A manifest with one shard and one image feature.
 ManifestBuilder MeasuredBuilder(const PixelSums& sums) {
   ManifestBuilder builder;
   builder.SetMeasuredFeatures({"caf\xe9"});
@@ -356,7 +356,7 @@ TEST(ManifestBuilderTest, RefusesPathsThatDoNotSayWhereTheyAre) {
   }
 }
 
-// A valid file in which a change of one field makes sense to nobody, though its CRC is right.
+// A valid file in which one field was changed to nonsense. Its CRC is right.
 class ForgedManifestTest : public testing::Test {
  protected:
   using Forge = std::function<void(v1::ManifestProto&)>;
@@ -395,7 +395,7 @@ TEST_F(ForgedManifestTest, AnUnchangedOneIsTaken) {
   EXPECT_OK(LoadWith([](v1::ManifestProto&) {}));
 }
 
-// Nothing of a file's size is allocated before the size is known to be possible.
+// No memory of the file's size may be allocated before the size is known to be possible.
 TEST(ManifestTest, RefusesASizeThatNoManifestHas) {
   const TempFolder folder;
   for (const bool says_so : {false, true}) {
@@ -403,7 +403,7 @@ TEST(ManifestTest, RefusesASizeThatNoManifestHas) {
     const uint64_t size = uint64_t{1} << 40;
     if (says_so) std::memcpy(header.data() + 16, &size, sizeof(size));
     const std::string path = folder.Write("huge.pb", header);
-    std::filesystem::resize_file(path, 24 + size);  // A hole.
+    std::filesystem::resize_file(path, 24 + size);  // A sparse file.
     EXPECT_THAT(Manifest::Load(path),
                 StatusIs(absl::StatusCode::kDataLoss,
                          AllOf(HasSubstr(path), HasSubstr("1099511627776 bytes"))));

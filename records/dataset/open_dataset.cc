@@ -12,8 +12,8 @@
 namespace penstock {
 namespace {
 
-// How the shards that `manifest` lists differ from `files`; empty if they do not. Their order is
-// the manifest's affair, and their times are nobody's: a copy of the data has others.
+// Says how the shards that `manifest` lists differ from `files`. Empty if they do not. The order of
+// the manifest may differ, and so may times, because a copy of the data has other times.
 absl::StatusOr<std::string> Difference(const Manifest& manifest,
                                        const std::vector<std::string>& files,
                                        const ListOptions& callbacks) {
@@ -36,13 +36,13 @@ absl::StatusOr<std::string> Difference(const Manifest& manifest,
   return "";
 }
 
-// It is not brought up to date here: whoever left shards out of it, or has cursors of its order,
-// would lose that.
+// The manifest is not updated here. Somebody may have left shards out of it on purpose, or have
+// cursors of its order, and would lose that.
 absl::StatusOr<OpenedDataset> LoadOfFolder(const std::string& folder, const IndexOptions& options) {
   const std::string& path = options.output;
   PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Load(path));
   absl::StatusOr<std::vector<std::string>> files = ListShards({&folder, 1}, options.listing);
-  if (absl::IsNotFound(files.status())) files.emplace();  // The manifest's have other names.
+  if (absl::IsNotFound(files.status())) files.emplace();  // The listed shards have other names.
   PENSTOCK_RETURN_IF_ERROR(files.status());
   PENSTOCK_ASSIGN_OR_RETURN(const std::string difference,
                             Difference(manifest, *files, options.listing));
@@ -55,7 +55,7 @@ absl::StatusOr<OpenedDataset> LoadOfFolder(const std::string& folder, const Inde
 }  // namespace
 
 absl::StatusOr<OpenedDataset> OpenDataset(const std::string& path, IndexOptions options) {
-  std::error_code ignored;  // Then it cannot be read either, which says why.
+  std::error_code ignored;  // If this fails, reading fails too and says why.
   if (!std::filesystem::is_directory(path, ignored)) {
     PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Load(path));
     return OpenedDataset{std::move(manifest), path, false};

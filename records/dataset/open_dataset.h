@@ -1,4 +1,4 @@
-// A dataset by the path of its manifest or of its folder.
+// Opens a dataset by the path of its manifest or of its folder.
 #ifndef PENSTOCK_RECORDS_DATASET_OPEN_DATASET_H_
 #define PENSTOCK_RECORDS_DATASET_OPEN_DATASET_H_
 
@@ -13,17 +13,18 @@ namespace penstock {
 struct OpenedDataset {
   Manifest manifest;
   std::string manifest_path;
-  bool indexed = false;  // The manifest was made just now, and saved.
+  bool indexed = false;  // The manifest was created by this call, and saved.
 };
 
-// The name of the manifest that a folder holds.
+// The name of the manifest in a folder.
 constexpr char kManifestName[] = "manifest.pb";
 
-// A file is loaded as a manifest. Of a folder, its manifest.pb is used, and made if there is none;
-// where another run is making it, that one is waited for. `options` gives the callbacks, output and
-// keep are set here. kFailedPrecondition: the folder's manifest
-// leaves out a shard beneath it, or one has another size than listed or is gone. Further errors as
-// Manifest::Load() and BuildIndex().
+// If `path` is a file, loads it as a manifest. If it is a folder, loads the folder's manifest.pb,
+// or creates it if there is none. If another run is creating it, waits for that run. `options`
+// gives the callbacks; `output` and `keep` are set here.
+// kFailedPrecondition: the folder's manifest leaves out a shard beneath the folder, or lists a
+// shard that is missing or has another size.
+// Other errors as Manifest::Load() and BuildIndex().
 absl::StatusOr<OpenedDataset> OpenDataset(const std::string& path, IndexOptions options = {});
 
 }  // namespace penstock

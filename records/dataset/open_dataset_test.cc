@@ -27,7 +27,7 @@ class OpenDatasetTest : public ::testing::Test {
     }
     return folder_.Write(absl::StrCat("s", number, ".tfrecord"), shard.text());
   }
-  // A manifest of these shards, made by name.
+  // Makes a manifest of these shards, which are given by name.
   void IndexByName(const std::vector<std::string>& files, bool absolute = false) {
     IndexOptions options;
     options.output = folder_.File("manifest.pb");
@@ -67,7 +67,7 @@ TEST_F(OpenDatasetTest, CanBeStoppedWhileTheManifestIsComparedWithTheFolder) {
     return ++calls == stop ? absl::CancelledError("interrupted") : absl::OkStatus();
   };
   ASSERT_OK(OpenDataset(folder_.path(), options));
-  EXPECT_GE(calls, 4);  // Two files found, one told apart and compared.
+  EXPECT_GE(calls, 4);  // Two files are found; one is compared twice.
   for (stop = std::exchange(calls, 0); stop > 0; --stop, calls = 0) {
     EXPECT_THAT(OpenDataset(folder_.path(), options),
                 StatusIs(absl::StatusCode::kCancelled, "interrupted"));

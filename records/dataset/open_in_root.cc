@@ -18,8 +18,8 @@ bool LeadsOut(const fs::path& link, const std::string& folder) {
          !PathBeneath(folder, fs::canonical(link, ignored).string()).ok();
 }
 
-// The link on the way from `folder` to `path` that leads out; the last link where none does by
-// itself.
+// The first link on the way from `folder` to `path` that leads out, or the last link if no single
+// one does.
 fs::path RefusedLink(const fs::path& folder, const fs::path& path) {
   std::error_code ignored;
   const std::string place = fs::canonical(folder, ignored).string();
@@ -39,7 +39,7 @@ absl::StatusOr<std::unique_ptr<FileSource>> OpenInRoot(const Root& root, const s
                                                        const std::string& file) {
   absl::StatusOr<std::unique_ptr<FileSource>> source = root.OpenFile(path);
   if (source.ok()) return source;
-  PENSTOCK_RETURN_IF_ERROR(FileSource::Open(file).status());  // Named as the caller does.
+  PENSTOCK_RETURN_IF_ERROR(FileSource::Open(file).status());  // Names it as the caller does.
   if (!absl::IsPermissionDenied(source.status())) return source;
   const fs::path link = RefusedLink(root.folder(), path);
   std::error_code ignored;

@@ -1,4 +1,4 @@
-// Whether servers will open what is indexed.
+// Checks that servers will be able to open what is indexed.
 #ifndef PENSTOCK_RECORDS_DATASET_OPEN_IN_ROOT_H_
 #define PENSTOCK_RECORDS_DATASET_OPEN_IN_ROOT_H_
 
@@ -11,9 +11,9 @@
 
 namespace penstock {
 
-// Opens `file`, which is `path` beneath the root, as servers with this root do. Errors are those of
-// FileSource::Open(file); kPermissionDenied also: a link on the way leads out of the root, or is
-// absolute, which the message names.
+// Opens `file`, which is `path` beneath the root, as a server with this root does. Errors as
+// FileSource::Open(file). Also kPermissionDenied: a link on the way is absolute or leads out of the
+// root; the message names the link.
 absl::StatusOr<std::unique_ptr<FileSource>> OpenInRoot(const Root& root, const std::string& path,
                                                        const std::string& file);
 

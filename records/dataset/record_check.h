@@ -16,26 +16,28 @@
 
 namespace penstock {
 
-// Not thread-safe.
+// Checks the records of one shard. Not thread-safe.
 class RecordCheck {
  public:
-  // So many records at the front are surveyed; all are if they are raw or parsed in any case.
+  // This many records at the front are surveyed. All are surveyed if they are raw, or are parsed
+  // anyway.
   static constexpr uint64_t kSurveyedRecords = 100;
 
+  // Errors as FeatureFinder::Create(), ImageCheck::Create() and options.make_check().
   static absl::StatusOr<RecordCheck> Create(const ScanOptions& options);
 
-  // Sets whether the record is held out. An error says why the record cannot be used;
-  // kResourceExhausted, that there was no memory to find out.
+  // Checks a record, and sets whether it is held out. An error says why the record cannot be used;
+  // kResourceExhausted means that there was no memory to find out.
   absl::Status Check(std::span<const uint8_t> payload, bool& held);
 
   const FeatureSurvey& survey() const { return survey_; }
-  // Whether the first records were surveyed.
+  // Whether all of the first kSurveyedRecords records were surveyed.
   bool surveyed() const { return tried_records_ >= kSurveyedRecords; }
 
-  // The images of all records that Check() found no fault with. With measure_images there are sums
-  // over the training images, one for each feature. Empty if no images are decoded.
+  // Results for the images of all records in which Check() found no fault. With measure_images,
+  // there are sums over the training images, one for each feature. Empty if no images are decoded.
   CheckedImages checked_images() const;
-  // Sets them back. REQUIRES: checked_images() returned `checked` before.
+  // Restores an earlier state. REQUIRES: `checked` was returned by checked_images().
   void set_checked_images(CheckedImages checked);
 
  private:
@@ -52,7 +54,7 @@ class RecordCheck {
   const bool measure_images_;
   uint64_t tried_records_ = 0;
   std::optional<HoldoutRule> rule_;
-  std::optional<FeatureFinder> finder_;  // It finds the feature of rule_.
+  std::optional<FeatureFinder> finder_;  // Finds the feature of rule_.
   FoundFeatures found_;
   PayloadCheck payload_check_;        // May be empty.
   std::optional<ImageCheck> images_;  // Unset if no images are decoded.

@@ -1,4 +1,4 @@
-// The scan of a gzip or zstd shard.
+// Scans gzip and zstd shards.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -16,8 +16,8 @@
 namespace penstock {
 namespace {
 
-// Chunks begin and end with members (gzip's word; zstd calls them frames) whose end is also the
-// end of a record; members that share a record stay together.
+// A chunk consists of whole members ("member" is gzip's word; zstd calls them frames) and ends with
+// a member whose end is also the end of a record. Members that share a record stay together.
 class CompressedScan {
  public:
   CompressedScan(const ByteSource& source, const ScanOptions& options, ScanState& state)
@@ -52,9 +52,9 @@ class CompressedScan {
   }
 
  private:
-  static constexpr size_t kStep = size_t{256} << 10;  // Decompressed at once.
+  static constexpr size_t kStep = size_t{256} << 10;  // Bytes decompressed at a time.
 
-  // Appends the next member to raw_.
+  // Appends the next decompressed member to raw_.
   absl::Status ReadMember() {
     decompressor_.Reset();
     for (bool ended = false; !ended;) {
@@ -80,15 +80,15 @@ class CompressedScan {
     return absl::OkStatus();
   }
 
-  // The end is here if only zeros follow this gzip member: tapes and block devices pad with them,
-  // and `gzip -d` takes no notice.
+  // If only zeros follow this gzip member, the data ends here. Tapes and block devices pad with
+  // zeros, and `gzip -d` ignores them.
   absl::Status LeaveOutPadding() {
     if (decompressor_.compression() != Compression::kGzip || offset_ == end_) {
       return absl::OkStatus();
     }
     PENSTOCK_ASSIGN_OR_RETURN(std::span<const uint8_t> next, window_.Peek(offset_, 1));
     if (next[0] != 0) return absl::OkStatus();
-    // Not through the window, which cannot go back if this is no padding.
+    // Does not read through the window, which cannot go back if this is no padding.
     std::vector<uint8_t> bytes;
     for (uint64_t at = offset_; at < end_; at += bytes.size()) {
       bytes.resize(std::min<uint64_t>(end_ - at, uint64_t{1} << 20));
@@ -102,7 +102,7 @@ class CompressedScan {
     return absl::OkStatus();
   }
 
-  // ScanState names the file where it is damage.
+  // For damage, ScanState adds the name of the file.
   absl::Status StepFailed(const absl::Status& status) const {
     const std::string place = absl::StrCat("compressed byte ", offset_);
     if (absl::IsDataLoss(status)) return Annotate(status, place);
@@ -122,7 +122,7 @@ class CompressedScan {
                      source_.name(), "' -o OUT` writes its records as shards that can be indexed"));
   }
 
-  // Space at the end of raw_; the caller takes back what it does not fill.
+  // Space at the end of raw_. The caller removes the part that it does not fill.
   std::span<uint8_t> Room() {
     const size_t used = raw_.size();
     if (used + kStep > UsualBytes() && !large_) BecomeLarge();
@@ -130,19 +130,20 @@ class CompressedScan {
     return std::span(raw_).subspan(used);
   }
 
-  // What chunks come to of shards whose members are no longer than those are to be.
+  // The size that chunks usually reach if members are not longer than chunks should be.
   uint64_t UsualBytes() const {
     return std::max<uint64_t>(uint64_t{4} << 20, 2 * options_.chunk_target);
   }
 
-  // From here on raw_ does not move: growing twofold, it would take up to three times its bytes.
+  // Reserves the largest size, so that raw_ does not move afterwards. If it doubled while it grew,
+  // it would need up to three times its bytes.
   void BecomeLarge() {
     if (options_.large_buffers != nullptr) place_.emplace(*options_.large_buffers);
     raw_.reserve(options_.max_raw_chunk_bytes + kStep);
     large_ = true;
   }
 
-  // Counts the whole records in raw_; sets why_ at the first damaged one.
+  // Counts the whole records in raw_. Sets why_ at the first damaged one.
   void TakeRecords() {
     Frame frame;
     bool held;
@@ -174,7 +175,7 @@ class CompressedScan {
     return Annotate(ParseFrame(raw_, parsed_, Verify::kPayload).status(), "after decompression");
   }
 
-  // The open chunk could end here.
+  // Marks that the open chunk could end here.
   void MarkGood() {
     good_ = open_.chunk;
     good_.size = static_cast<uint32_t>(offset_ - open_.begin);
@@ -183,7 +184,7 @@ class CompressedScan {
     state_.KeepImages();
   }
 
-  // Ends the open chunk where it was good last; the next one begins there, and in raw_ too.
+  // Ends the open chunk at the last mark. The next chunk, and raw_, begin there.
   void EndChunk() {
     const uint64_t end = open_.begin + good_.size;
     open_.chunk = good_;
@@ -194,7 +195,7 @@ class CompressedScan {
     good_ = {};
   }
 
-  // The same, and what was read behind that is the beginning of the next one.
+  // As EndChunk(), but what was read after the mark becomes the beginning of the next chunk.
   void EndChunkBefore() {
     const ManifestBuilder::Chunk whole = open_.chunk;
     const ManifestBuilder::Chunk good = good_;
@@ -204,7 +205,8 @@ class CompressedScan {
     open_.chunk.crc32c = behind_crc32c_;
   }
 
-  // Records from the damaged one to the end of raw_; 0 if their lengths do not lead there.
+  // The number of records from the damaged one to the end of raw_. 0 if their lengths do not lead
+  // there.
   uint64_t CountFromDamaged() const {
     uint64_t records = 0;
     size_t at = parsed_;
@@ -218,8 +220,8 @@ class CompressedScan {
     return records;
   }
 
-  // Ends the chunk before the damage and leaves out what follows, up to `end`. `left` are the
-  // records from the damaged one up to there; 0: not known.
+  // Ends the chunk before the damage, and leaves out everything up to `end`. `left` is the number
+  // of records from the damaged one to `end`, or 0 if it is unknown.
   absl::Status EndDamaged(absl::Status why, uint64_t end, uint64_t left) {
     const uint64_t whole = open_.chunk.records - good_.records;
     state_.DropImages();
@@ -246,15 +248,15 @@ class CompressedScan {
   ForwardWindow window_;
   Decompressor decompressor_;
   ScanState::OpenChunk open_;
-  ManifestBuilder::Chunk good_;  // The open chunk up to its last member that ended with a record.
-  uint32_t behind_crc32c_ = 0;   // Of what was read of the open chunk behind that.
-  std::optional<LargeBuffers::Place> place_;  // Of raw_, if it is large; given back behind it.
+  ManifestBuilder::Chunk good_;               // The open chunk up to the last mark.
+  uint32_t behind_crc32c_ = 0;                // CRC of the bytes read after that mark.
+  std::optional<LargeBuffers::Place> place_;  // For a large raw_, which is freed first.
   bool large_ = false;
-  std::vector<uint8_t> raw_;  // Of the open chunk.
-  size_t parsed_ = 0;         // Of raw_.
-  absl::Status why_;          // The open chunk cannot be used.
+  std::vector<uint8_t> raw_;  // Decompressed bytes of the open chunk.
+  size_t parsed_ = 0;         // Bytes of raw_ that are parsed.
+  absl::Status why_;          // Why the open chunk cannot be used.
   uint64_t offset_ = 0;
-  uint64_t end_;  // Of the last member, as far as is known.
+  uint64_t end_;  // End of the last member, as far as is known.
 };
 
 }  // namespace

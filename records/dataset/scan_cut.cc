@@ -1,4 +1,4 @@
-// The scan of a shard that holds no TFRecord frames.
+// Scans shards without TFRecord frames.
 #include <algorithm>
 #include <memory>
 
@@ -37,7 +37,7 @@ class CutScan {
   }
 
  private:
-  // False: there are no more.
+  // False: there are no more records.
   absl::StatusOr<bool> TakeRecord() {
     PENSTOCK_ASSIGN_OR_RETURN(std::span<const uint8_t> bytes, window_.Peek(offset_, need_));
     const bool at_end = offset_ + bytes.size() >= source_.size();
@@ -62,7 +62,7 @@ class CutScan {
                                                      FormatByteSize(options_.max_raw_chunk_bytes)));
   }
 
-  // `bytes` of the file become one record.
+  // Adds `bytes` bytes of the file as one record.
   absl::StatusOr<bool> AddRecord(std::span<const uint8_t> bytes, std::span<const uint8_t> payload) {
     const uint64_t framed = payload.size() + kFrameOverhead;
     absl::Status why = CheckSize(std::max<uint64_t>(bytes.size(), framed));
@@ -87,7 +87,7 @@ class CutScan {
     return Skip(source_.size() - offset_, why, /*one_record=*/false);
   }
 
-  // As ScanState::Skip(). False: these were the last bytes.
+  // As ScanState::Skip(). False: the end of the file is reached.
   absl::StatusOr<bool> Skip(uint64_t bytes, const absl::Status& why, bool one_record) {
     PENSTOCK_RETURN_IF_ERROR(state_.Skip(open_, offset_, bytes, why, one_record));
     return offset_ < source_.size();

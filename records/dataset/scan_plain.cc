@@ -1,4 +1,4 @@
-// The scan of a shard without compression.
+// Scans shards without compression.
 #include "absl/strings/str_cat.h"
 #include "base/byte_size.h"
 #include "base/crc32c.h"
@@ -35,8 +35,8 @@ class PlainScan {
   }
 
  private:
-  // Adds the records at the front of `data`; returns their bytes. `why` is set if the next one
-  // cannot be used though its frame is whole.
+  // Adds the records at the front of `data`, and returns their bytes. Sets `why` if the next record
+  // cannot be used although its frame is intact.
   size_t TakeRecords(std::span<const uint8_t> data, absl::Status& why) {
     size_t at = 0, summed = 0;
     Frame frame;
@@ -77,7 +77,8 @@ class PlainScan {
     open_.chunk.size += static_cast<uint32_t>(bytes.size());
   }
 
-  // The frame at the front of `data` is not whole: because the window ends, or because of damage.
+  // Handles a frame at the front of `data` that is incomplete, either because the window ends or
+  // because of damage.
   absl::Status ReadFurtherOrSkip(std::span<const uint8_t> data) {
     const uint64_t left = source_.size() - offset_;
     if (!HasValidFrameHeader(data)) return SkipToNextFrame(data);
@@ -105,7 +106,7 @@ class PlainScan {
   absl::Status SkipToNextFrame(std::span<const uint8_t> data) {
     absl::Status why = ParseFrame(data, 0, Verify::kPayload, offset_).status();
     const bool first = state_.number == 0 && offset_ == 0;
-    // Listing goes on behind the damage only if it was asked for.
+    // Listing continues after the damage only if options_.collect_damage.
     if (!options_.collect_damage) {
       if (first) why = Annotate(why, "this is no TFRecord file, or a damaged one");
       return Skip(0, why, /*one_record=*/false);
@@ -115,9 +116,10 @@ class PlainScan {
     return Skip(next - offset_, why, /*one_record=*/false);
   }
 
-  // Where the next whole frame after offset_ begins: a right length CRC and a right payload CRC, so
-  // that chance finds one in 2^64 places. One that is too long for a chunk is none: it is left out
-  // in any case, and to check its payload takes as much memory. The source's size if there is none.
+  // Returns where the next intact frame after offset_ begins, or the source's size if there is
+  // none. The CRCs of both length and payload must be right, so a false match has a chance of one
+  // in 2^64 at each place. A frame that is too long for a chunk does not count: it is left out
+  // anyway, and checking its payload would take as much memory.
   absl::StatusOr<uint64_t> NextFrame() {
     const uint64_t size = source_.size();
     for (uint64_t from = offset_ + 1; from + kFrameOverhead <= size;) {

@@ -1,4 +1,4 @@
-// ScanShard() of compressed shards.
+// Tests ScanShard() with compressed shards.
 #include <string>
 #include <vector>
 
@@ -76,7 +76,7 @@ TEST_P(CompressedScanTest, TheLimitHoldsToTheByte) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("limit of 999")));
 }
 
-// 500 bytes are below the target, 1000 above the limit.
+// 500 bytes are below the target; 1000 bytes exceed the limit.
 TEST_P(CompressedScanTest, AChunkEndsBeforeAMemberWithWhichItWouldPassTheLimit) {
   const std::vector<uint8_t> members = Members(GetParam(), 6, 5);
   ScanOptions options = Target(600);
@@ -130,7 +130,7 @@ TEST(ShardScanTest, ZerosBehindTheLastGzipMemberArePadding) {
   for (const size_t zeros : {1, 512, 2 << 20}) {
     std::vector<uint8_t> padded = members;
     padded.resize(padded.size() + zeros);
-    // In one chunk, and a chunk each.
+    // All in one chunk, then one chunk each.
     for (const uint64_t target : {10'000, 500}) {
       ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(MemorySource("s", padded), Target(target)));
       EXPECT_EQ(Records(scan), 15u);

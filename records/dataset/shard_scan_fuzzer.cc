@@ -1,4 +1,4 @@
-// Any bytes as a shard to index: what ends up in chunks can be read back as whole records.
+// Scans any bytes as a shard. Everything in chunks must be readable again as whole records.
 #include <cstdlib>
 #include <vector>
 

@@ -51,7 +51,7 @@ TEST(ShardScanTest, NoChunkPassesTheLimit) {
 }
 
 TEST(ShardScanTest, ARecordBeyondTheLimitIsNamedOrLeftOut) {
-  // The first is seen whole in the window, the second by its length only.
+  // The window holds all of the first record, but only the length of the second.
   for (const size_t length : {5000, 3 << 20}) {
     ShardBuilder shard({std::string(84, 'a'), std::string(length, 'b'), std::string(84, 'c')});
     ScanOptions options = Target(300);
@@ -234,7 +234,7 @@ TEST(ShardScanTest, DamagedRecordsInARowAreOnePlace) {
   EXPECT_EQ(scan.excluded_records, 5u);
 }
 
-// Notes how much was read at once.
+// Records the largest read.
 class NotingSource : public ByteSource {
  public:
   explicit NotingSource(const ByteSource& source) : source_(source) {}
@@ -265,7 +265,7 @@ TEST(ShardScanTest, ReadsNoRecordBehindDamageThatIsTooLong) {
   EXPECT_FALSE(scan.damage.loss().all_counted);
 }
 
-// One gzip member of 5 MiB that cannot be made smaller.
+// One gzip member of 5 MiB that cannot be compressed.
 ShardBuilder LargeStream() {
   std::string noise(5 << 20, '\0');
   std::mt19937_64 random(7);
@@ -327,7 +327,7 @@ TEST(ShardScanTest, CountsEveryByteOnce) {
 }
 
 TEST(ShardScanTest, AZstdWindowBeyondTheLimitIsNoDamage) {
-  // A frame of one raw block that wants a window of 2^28 bytes.
+  // A frame of one raw block that requires a window of 2^28 bytes.
   std::vector<uint8_t> frame = {
       0x28, 0xb5, 0x2f, 0xfd, 0x00, (28 - 10) << 3, (100 << 3 & 0xff) | 1, 100 >> 5, 0};
   const std::vector<uint8_t> record = SmallShard(1).bytes();

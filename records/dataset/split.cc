@@ -17,7 +17,7 @@ constexpr uint64_t kKey1 = 0xe7037ed1a0b428dbull;
 constexpr uint64_t kKey2 = 0x8ebc6af09c88c6e3ull;
 constexpr uint64_t kKey3 = 0x589965cc75374cc3ull;
 
-// The two halves of the 128-bit product, exclusive-ored.
+// Exclusive or of the two halves of the 128-bit product.
 uint64_t Fold(uint64_t a, uint64_t b) {
   unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
@@ -45,8 +45,8 @@ absl::StatusOr<Split> ParseSplit(absl::string_view name) {
       absl::StrCat("split '", name, "' is not all, train or holdout"));
 }
 
-// Multiply and fold, after wyhash (Wang Yi): three independent lanes, because one chain of
-// multiplications would cost 3 times as long on a board of 194 bytes.
+// Multiplies and folds, after wyhash (Wang Yi). There are three independent lanes, because a single
+// chain of multiplications takes 3 times as long for a board of 194 bytes.
 uint64_t SplitHash(std::span<const uint8_t> data) {
   const uint8_t* p = data.data();
   size_t left = data.size();

@@ -1,4 +1,4 @@
-// Which records are for training and which are held out.
+// Decides which records are for training and which are held out.
 #ifndef PENSTOCK_RECORDS_DATASET_SPLIT_H_
 #define PENSTOCK_RECORDS_DATASET_SPLIT_H_
 
@@ -14,19 +14,20 @@ enum class Split : uint8_t { kAll, kTrain, kHoldout };
 
 // "all", "train", "holdout".
 absl::string_view SplitName(Split split);
+// kInvalidArgument: an unknown name.
 absl::StatusOr<Split> ParseSplit(absl::string_view name);
 
-// The hash that decides: docs/reference/manifest_format.md defines it; a change here moves records
-// between splits and needs a new manifest version.
+// The hash that decides, as docs/reference/manifest_format.md defines it. Changing it would move
+// records between splits and requires a new manifest version.
 uint64_t SplitHash(std::span<const uint8_t> feature_value);
 
-// Whether a record is held out, by the bytes of one of its features, so that equal values never
-// straddle the split. `threshold` is the fraction times 2^32.
+// Whether a record is held out, given the bytes of one of its features. Records with equal values
+// are always in the same split. `threshold` is the held-out fraction times 2^32.
 inline bool InHoldout(std::span<const uint8_t> feature_value, uint32_t threshold) {
   return (SplitHash(feature_value) >> 32) < threshold;
 }
 
-// "5%" or "0.05" as a threshold. kInvalidArgument: not a fraction in [0, 1).
+// Parses "5%" or "0.05" into a threshold. kInvalidArgument: not a fraction in [0, 1).
 absl::StatusOr<uint32_t> ParseHoldoutThreshold(absl::string_view text);
 
 }  // namespace penstock

@@ -42,7 +42,8 @@ TEST(SplitTest, HashDependsOnEveryBitAndTheLength) {
   EXPECT_EQ(seen.size(), expected);
 }
 
-// Values of an independent program written from docs/reference/manifest_format.md.
+// Values computed by an independent program that was written from
+// docs/reference/manifest_format.md.
 TEST(SplitTest, HashIsAsTheFormatSays) {
   const std::pair<size_t, uint64_t> cases[] = {{0, 0x4e6ae996bbe44404},  {5, 0xb2428687097898b6},
                                                {16, 0x3ed058d03058affa}, {17, 0x6c33bff7d10631c7},

@@ -1,4 +1,4 @@
-// Records with images.
+// Makes records with images.
 #ifndef PENSTOCK_RECORDS_DATASET_TESTING_IMAGE_EXAMPLE_H_
 #define PENSTOCK_RECORDS_DATASET_TESTING_IMAGE_EXAMPLE_H_
 
@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// A small JPEG, of which the last `cut` bytes are missing.
+// A small JPEG without its last `cut` bytes.
 inline std::string SmallImage(size_t cut = 0) {
   const auto jpeg = SelfTestImages()[0];
   return std::string(jpeg.begin(), jpeg.end() - static_cast<ptrdiff_t>(cut));

@@ -1,4 +1,4 @@
-// A folder of shards and its index.
+// A folder of shards, and its index.
 #ifndef PENSTOCK_RECORDS_DATASET_TESTING_INDEXER_FIXTURE_H_
 #define PENSTOCK_RECORDS_DATASET_TESTING_INDEXER_FIXTURE_H_
 

@@ -1,4 +1,4 @@
-// Small shards, and options to scan them.
+// Makes small shards, and options for scanning them.
 #ifndef PENSTOCK_RECORDS_DATASET_TESTING_SCANNED_SHARDS_H_
 #define PENSTOCK_RECORDS_DATASET_TESTING_SCANNED_SHARDS_H_
 
@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// Records of 100 bytes framed.
+// Records of 100 bytes each, including their frames.
 inline ShardBuilder SmallShard(int records) {
   ShardBuilder shard;
   for (int i = 0; i < records; ++i) shard.Add(std::string(84, static_cast<char>('a' + i % 26)));
@@ -32,7 +32,7 @@ inline ScanOptions Collecting(uint64_t target) {
   return options;
 }
 
-// The members that a shard writer would make of `per_member` records each.
+// The members that a shard writer makes if each has `per_member` records.
 inline std::vector<uint8_t> Members(Compression compression, int members, int per_member) {
   std::vector<uint8_t> out;
   for (int i = 0; i < members; ++i) {
