@@ -15,7 +15,7 @@ constexpr size_t kMaxPeriod = 64;
 uint32_t ByteOf(const BitSource& element) { return element.bit / 8; }
 uint8_t MaskOf(const BitSource& element) { return uint8_t{0x80} >> (element.bit % 8); }
 
-// The lowest and the highest byte that the elements come from.
+// The lowest and highest byte that the elements come from.
 std::pair<uint32_t, uint32_t> ByteRange(std::span<const BitSource> elements) {
   uint32_t low = ByteOf(elements[0]);
   uint32_t high = low;
@@ -41,7 +41,7 @@ BitBlock MakeBlock(std::span<const BitSource> elements) {
   return block;
 }
 
-// `later` is `first` with all its bytes moved by `shift`.
+// Whether `later` is `first` with all bytes moved by `shift`.
 bool IsMoved(std::span<const BitSource> first, std::span<const BitSource> later, size_t shift) {
   for (size_t i = 0; i < first.size(); ++i) {
     if (later[i].bit != first[i].bit + 8 * shift || later[i].negative != first[i].negative) {
@@ -51,7 +51,7 @@ bool IsMoved(std::span<const BitSource> first, std::span<const BitSource> later,
   return true;
 }
 
-// The bytes between repeats if the row repeats after `period` blocks.
+// The number of bytes between repeats, if the row repeats after `period` blocks.
 std::optional<size_t> StrideOfPeriod(std::span<const BitSource> whole, size_t period) {
   const size_t step = period * kBitBlock;
   if (whole.size() <= step || whole[step].bit < whole[0].bit) return std::nullopt;
@@ -82,8 +82,8 @@ void ChoosePeriod(std::span<const BitSource> whole, BitTable& table) {
   }
 }
 
-// Finds for a lane a base such that 16 bytes from it cover the lane's bytes and stay inside the
-// row from the first repeat (moved by 0) to the last (moved by `last_move`).
+// Chooses the base of a lane so that the 16 bytes from there cover the lane's bytes, and lie inside
+// the row for all repeats, from the first (moved by 0) to the last (moved by `last_move`).
 bool PlaceLane(size_t lane, size_t last_move, uint32_t row_bytes, BitBlock& block) {
   int64_t low = INT64_MAX;
   int64_t high = 0;
@@ -92,7 +92,7 @@ bool PlaceLane(size_t lane, size_t last_move, uint32_t row_bytes, BitBlock& bloc
     low = std::min<int64_t>(low, block.offset[i]);
     high = std::max<int64_t>(high, block.offset[i]);
   }
-  if (low == INT64_MAX) low = 0;  // a lane of no elements: any place inside the row
+  if (low == INT64_MAX) low = 0;  // A lane without elements: any place inside the row will do.
   const int64_t origin = block.base;
   const int64_t end = int64_t{row_bytes} - static_cast<int64_t>(last_move) - 16 - origin;
   const int64_t base = std::min(low, end);
@@ -111,8 +111,8 @@ void PlaceLanes(size_t last_move, uint32_t row_bytes, BitBlock& block) {
   }
 }
 
-// What one source byte contributes to eight elements: for each of its bits, most significant
-// first, the elements that become +1 and those that become -1.
+// What one source byte contributes to eight elements. For each of its bits, most significant first,
+// the elements that become +1 and the elements that become -1.
 using ByteUse = std::array<std::pair<uint8_t, uint8_t>, 8>;
 
 std::array<uint64_t, 256> MakeByteTable(const ByteUse& use) {

@@ -1,4 +1,5 @@
-// Bits to numbers: each output element is 0, +1 or -1, taken from one bit of a row's bytes.
+// Expands bits to numbers. Each output element is 0, +1 or -1, and is taken from one bit of a row's
+// bytes.
 #ifndef PENSTOCK_RECORDS_DECODE_BITS_H_
 #define PENSTOCK_RECORDS_DECODE_BITS_H_
 
@@ -11,19 +12,20 @@
 
 namespace penstock {
 
-// kStreaming writes around the cache where the level can (kAvx512, rows of `out` aligned to 64
-// bytes): right for outputs larger than the cache that nobody reads soon. StreamingFence() must
-// follow before another thread is told of them.
+// kStreaming bypasses the caches if possible (StreamsBits()). Use it for outputs that are larger
+// than the cache and are not read soon. Call StreamingFence() before you tell another thread about
+// them.
 enum class Stores : uint8_t { kCached, kStreaming };
 
-// Whether kStreaming does that.
+// Whether kStreaming bypasses the caches: at level kAvx512, if the rows of `out` are aligned to 64
+// bytes.
 inline bool StreamsBits(SimdLevel level, const uint8_t* out, size_t row_bytes) {
   return level == SimdLevel::kAvx512 && reinterpret_cast<uintptr_t>(out) % 64 == 0 &&
          row_bytes % 64 == 0;
 }
 
 // Writes `n` rows of table.size elements to `out`, row-major without padding. rows[i] points at the
-// bytes the table was built for; nothing outside of them is read. Zeros are +0.0.
+// bytes for which the table was built; nothing else is read. Zeros are +0.0.
 // REQUIRES: dtype is kI8, kBf16, kF32 or kF64; level <= BestSimdLevel(). Thread-safe.
 void ExpandBits(const BitTable& table, Dtype dtype, SimdLevel level, Stores stores,
                 const uint8_t* const* rows, size_t n, uint8_t* out);

@@ -2,7 +2,7 @@
 
 #include "records/decode/bits_kernels.h"
 
-// GCC 12 takes _mm512_undefined_*() inside its own header for an uninitialised read.
+// GCC 12 reports _mm512_undefined_*() in its own header as a read of an uninitialised value.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
@@ -21,8 +21,8 @@ PENSTOCK_AVX512 uint64_t FirstBits(size_t n) {
   return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
 }
 
-// A block's source bytes and how 64 of its bits are picked; one class per reach of the block.
-// Loads are masked to the block's span, so that nothing outside of the row is read.
+// Loads the source bytes of a block and picks 64 of their bits. There is one class for each reach
+// of a block. Loads are masked to the block's span, so that nothing outside the row is read.
 class Narrow {  // span <= 16
  public:
   PENSTOCK_AVX512 Narrow(const BitTable&, const BitBlock& block)
@@ -57,7 +57,7 @@ class Wide {  // span <= 64
   __mmask64 span_;
 };
 
-class Far {  // span <= 256: two permutations of 128 bytes, chosen by the index's highest bit
+class Far {  // span <= 256: two permutations of 128 bytes, selected by the highest bit of the index
  public:
   PENSTOCK_AVX512 Far(const BitTable&, const BitBlock& block)
       : index_(LoadArray(block.index.data())),
@@ -106,7 +106,7 @@ PENSTOCK_AVX512 void StoreVector(void* out, __m512i v) {
   }
 }
 
-// Element types: vector q of the 64 / kLanes that hold a block.
+// Element types. Vector() returns vector q of the 64 / kLanes vectors for a block.
 struct I8 {
   static constexpr size_t kSize = 1;
   PENSTOCK_AVX512 static __m512i Vector(__mmask64 bits, uint64_t negative, size_t) {
@@ -173,7 +173,7 @@ PENSTOCK_AVX512 void StoreTail(__mmask64 bits, uint64_t negative, size_t n, uint
   }
 }
 
-// All repeats of one block of the period.
+// Expands all repeats of one block of the period.
 template <typename Picker, typename Element, bool kStream>
 PENSTOCK_AVX512 void ExpandRepeats(const BitTable& table, const BitBlock& block, const uint8_t* row,
                                    uint8_t* out) {

@@ -1,4 +1,4 @@
-// The kernels behind ExpandBits(), one per SIMD level.
+// The kernels of ExpandBits(), one set for each SIMD level.
 #ifndef PENSTOCK_RECORDS_DECODE_BITS_KERNELS_H_
 #define PENSTOCK_RECORDS_DECODE_BITS_KERNELS_H_
 
@@ -9,7 +9,7 @@
 
 namespace penstock::bits_internal {
 
-// `bytes` points at the block's base, moved to the repeat. Writes all 64 values.
+// `bytes` points at the block's base, moved to the repeat. Writes all 64 values to `out`.
 void ExpandBlockScalar(const BitTable& table, const BitBlock& block, const uint8_t* bytes,
                        int8_t* out);
 

@@ -19,7 +19,7 @@ std::vector<uint8_t> RandomBytes(size_t n, std::mt19937_64& random) {
   return bytes;
 }
 
-// The bits of an element in memory for value -1, 0 or +1.
+// The bits of an element with value -1, 0 or +1 as they are in memory.
 uint64_t Encode(Dtype dtype, int value) {
   if (value == 0) return 0;
   switch (dtype) {
@@ -34,7 +34,7 @@ uint64_t Encode(Dtype dtype, int value) {
   }
 }
 
-// One element at a time, from the definition.
+// Computes one element at a time, from the definition.
 std::vector<uint8_t> NaiveRow(const std::vector<BitSource>& elements, Dtype dtype,
                               const uint8_t* row) {
   const size_t size = DtypeSize(dtype);
@@ -47,7 +47,7 @@ std::vector<uint8_t> NaiveRow(const std::vector<BitSource>& elements, Dtype dtyp
   return out;
 }
 
-// Rows end where their memory ends, so that ASan sees a read past them.
+// The memory of each row ends with the row, so that ASan reports reads past it.
 struct Rows {
   Rows(size_t n, size_t bytes, std::mt19937_64& random) {
     for (size_t i = 0; i < n; ++i) {
@@ -61,7 +61,7 @@ struct Rows {
   std::vector<const uint8_t*> pointers;
 };
 
-// Every level and dtype against NaiveRow(), with canaries around the output.
+// Compares every level and dtype with NaiveRow(), with canaries around the output.
 void ExpectAllLevelsMatch(const std::vector<BitSource>& elements, uint32_t row_bytes,
                           std::mt19937_64& random) {
   const BitTable table = BuildBitTable(elements, row_bytes);
@@ -127,7 +127,7 @@ TEST(ExpandBitsTest, PlaneMajorOrderMatchesTheDefinition) {
   ExpectAllLevelsMatch(elements, 192, random);
 }
 
-// Any mapping, not only what a transpose can give: short rows, far reaches, odd sizes.
+// Any mapping, not only those that a transpose can give: short rows, far reaches, odd sizes.
 TEST(ExpandBitsTest, RandomMappingsMatchTheDefinition) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 150; ++round) {
@@ -143,7 +143,7 @@ TEST(ExpandBitsTest, RandomMappingsMatchTheDefinition) {
   }
 }
 
-// A pattern of whole blocks that repeats, up to the row's very first and last byte.
+// A pattern of whole blocks that repeats, up to the very first and last byte of the row.
 TEST(ExpandBitsTest, RepeatedMappingsMatchTheDefinition) {
   std::mt19937_64 random(4);
   for (int round = 0; round < 60; ++round) {

@@ -1,4 +1,4 @@
-// The textprotos of records/decode/specs, embedded by the build.
+// The textprotos of records/decode/specs, which the build embeds.
 #ifndef PENSTOCK_RECORDS_DECODE_BUILTIN_SPECS_H_
 #define PENSTOCK_RECORDS_DECODE_BUILTIN_SPECS_H_
 

@@ -1,4 +1,4 @@
-// Parts of a bytes feature: `bytes` with feature_bytes and dims, `label` of a byte.
+// Tests parts of a bytes feature: `bytes` with feature_bytes and dims, and `label` of a byte.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -30,7 +30,7 @@ std::string ByteLabel(const std::string& fields) {
   return absl::StrCat("tensor { name: 'y' label { feature: 'b' ", fields, " } } ");
 }
 
-// Decodes rows of the one feature of `spec`, each in memory of exactly its size.
+// Decodes rows of the one feature of `spec`. Each row is in memory of exactly its size.
 std::vector<std::vector<uint8_t>> DecodeParts(const std::string& spec,
                                               const std::vector<std::vector<uint8_t>>& rows,
                                               WireDtype dtype = WireDtype::kI8,
@@ -71,7 +71,7 @@ TEST(BytePartTest, TransposesAsNumPy) {
   EXPECT_EQ(transposed("[0, 1, 2]"), Ascending(24));
 }
 
-// Element by element, by the definition.
+// Computes one element at a time, from the definition.
 std::vector<uint8_t> TransposedByDefinition(const std::vector<uint8_t>& in,
                                             const std::vector<uint32_t>& dims,
                                             const std::vector<uint32_t>& transpose) {
@@ -183,7 +183,7 @@ TEST(BytePartTest, ARecordOfAnotherLengthIsAnError) {
       *FeatureFinder::Create({program.features().begin(), program.features().end()});
   FoundFeatures found = finder.MakeFound();
   EXPECT_OK(finder.Find(std::vector<uint8_t>(3073), found));
-  for (const size_t size : {0, 1, 3072, 3074}) {  // The last one is CIFAR-100's.
+  for (const size_t size : {0, 1, 3072, 3074}) {  // The last size is that of CIFAR-100.
     EXPECT_THAT(finder.Find(std::vector<uint8_t>(size), found),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr(absl::StrCat("feature 'record' has ", size,

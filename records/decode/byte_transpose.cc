@@ -13,7 +13,7 @@ ByteTranspose::ByteTranspose(std::span<const uint32_t> dims, std::span<const uin
     const Axis axis{dims[transpose[i]], in_strides[transpose[i]], out_stride};
     out_stride *= axis.size;
     if (axis.size == 1) continue;
-    // Axes that stay neighbours are one.
+    // Axes that stay adjacent are merged.
     if (!axes_.empty() && axis.in_stride == axes_.back().in_stride * axes_.back().size) {
       axes_.back().size *= axis.size;
     } else {

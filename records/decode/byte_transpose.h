@@ -1,4 +1,5 @@
-// Moves the axes of an array of bytes: pixels of planes to pixels of channels, for one.
+// Transposes the axes of an array of bytes, for example from planes of pixels to interleaved
+// channels.
 #ifndef PENSTOCK_RECORDS_DECODE_BYTE_TRANSPOSE_H_
 #define PENSTOCK_RECORDS_DECODE_BYTE_TRANSPOSE_H_
 
@@ -12,11 +13,11 @@ namespace penstock {
 // Immutable; thread-safe.
 class ByteTranspose {
  public:
-  // Of arrays of this shape, row-major. Output axis i is stored axis transpose[i]. REQUIRES:
+  // For row-major arrays of shape `dims`. Output axis i is stored axis transpose[i]. REQUIRES:
   // `transpose` is a permutation of the axes, and no axis has size 0.
   ByteTranspose(std::span<const uint32_t> dims, std::span<const uint32_t> transpose);
 
-  // Reads and writes the product of dims; the two do not overlap.
+  // Reads and writes as many bytes as the product of dims. The two must not overlap.
   void Run(const uint8_t* in, uint8_t* out) const { Move(axes_, in, out); }
 
  private:
@@ -29,7 +30,7 @@ class ByteTranspose {
 
   static void Move(std::span<const Axis> axes, const uint8_t* in, uint8_t* out);
 
-  std::vector<Axis> axes_;  // At least one; the last one is the longest.
+  std::vector<Axis> axes_;  // At least one. The last is the longest.
 };
 
 }  // namespace penstock

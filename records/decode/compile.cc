@@ -1,4 +1,4 @@
-// Program::Compile(): checks a spec, message by message, and plans its decoding.
+// Program::Compile(): checks a spec, message by message, and plans how to decode it.
 #include <algorithm>
 #include <map>
 #include <span>
@@ -19,7 +19,7 @@
 namespace penstock {
 namespace {
 
-// Whether older servers know only a part of the tensor's operation, or knew it otherwise.
+// Whether older servers support only a part of the tensor's operation, or gave it another meaning.
 bool HasSecondVersion(const v1::TensorSpec& tensor) {
   switch (tensor.op_case()) {
     case v1::TensorSpec::kNumber:  // Version 1 rounded integers to the wire dtype.
@@ -35,8 +35,8 @@ bool HasSecondVersion(const v1::TensorSpec& tensor) {
   }
 }
 
-// The name of the tensor's operation, and its version: raised when the same field values and the
-// same bytes would give other bits, and for fields that the versions before do not know.
+// The name and the version of the tensor's operation. The version is raised if the same field
+// values and bytes would give other bits, and for fields that earlier versions do not know.
 std::pair<std::string, uint64_t> OperationVersion(const v1::TensorSpec& tensor) {
   const auto* field = v1::TensorSpec::descriptor()->FindFieldByNumber(tensor.op_case());
   // Pixels depend on the libraries that are linked.
@@ -44,7 +44,7 @@ std::pair<std::string, uint64_t> OperationVersion(const v1::TensorSpec& tensor) 
   return {field->name(), HasSecondVersion(tensor) ? 2 : 1};
 }
 
-// Versions of 1 are left out, so that specs without others keep the fingerprints they always had.
+// Versions of 1 are left out, so that specs with no others keep their old fingerprints.
 uint64_t Fingerprint(const v1::DecodeSpec& spec, std::span<const FeatureUse> features) {
   std::map<std::string, uint64_t> versions;
   for (const v1::TensorSpec& tensor : spec.tensor()) {
@@ -56,7 +56,7 @@ uint64_t Fingerprint(const v1::DecodeSpec& spec, std::span<const FeatureUse> fea
   for (const auto& [operation, version] : versions) {
     absl::StrAppend(&text, "\n", operation, " ", version);
   }
-  // Servers from before alternatives take the name for one feature's.
+  // Servers without support for alternatives would take the name for that of one feature.
   const bool alternatives =
       std::any_of(features.begin(), features.end(),
                   [](const FeatureUse& use) { return !AlternativesOf(use.name).empty(); });

@@ -1,4 +1,4 @@
-// What Program::Compile() checks in any operation, and the limits of a spec.
+// Checks that several operations share in Program::Compile(), and the limits of a spec.
 #ifndef PENSTOCK_RECORDS_DECODE_COMPILE_CHECKS_H_
 #define PENSTOCK_RECORDS_DECODE_COMPILE_CHECKS_H_
 
@@ -17,22 +17,25 @@ namespace penstock {
 inline constexpr size_t kMaxTensors = 256;
 inline constexpr size_t kMaxFeatureNameLength = 256;
 inline constexpr int kMaxAxes = 8;
-// Over all features of a record, and over all tensors of a row.
+// Limit for all features of a record, and for all tensors of a row.
 inline constexpr size_t kMaxRowBytes = size_t{64} << 20;
-// Over all tensors of a spec: the tables take about 14 bytes an element.
+// Limit for all tensors of a spec. The tables take about 14 bytes for each element.
 inline constexpr size_t kMaxBits = size_t{1} << 20;
 
-// kFailedPrecondition: `message` itself has a field that this version does not know.
+// kFailedPrecondition: `message` itself, not a message in it, has a field that this version does
+// not know.
 absl::Status RefuseUnknownFields(const google::protobuf::Message& message);
 
-// Names become file names (NAME.npy), so they hold nothing that a path could use.
+// kInvalidArgument: the name is not safe. Names become file names (NAME.npy), so they must not
+// contain anything that has a meaning in paths.
 absl::Status CheckTensorName(absl::string_view name);
 
-// Of the axes of `field`, at most `limit`, which `unit` counts.
+// The product of the axes in `field`. kInvalidArgument: no such product. kResourceExhausted: it
+// exceeds `limit`, which is counted in `unit`.
 absl::StatusOr<size_t> Product(const google::protobuf::RepeatedField<uint32_t>& sizes,
                                absl::string_view field, size_t limit, absl::string_view unit);
 
-// "bytes[4]", "optional int64[3]", "int64[0 to 64]": for errors.
+// "bytes[4]", "optional int64[3]" or "int64[0 to 64]", for error messages.
 std::string Describe(const FeatureUse& feature);
 
 }  // namespace penstock

@@ -19,7 +19,8 @@ Size SizeOf(const Message& message) {
   return {.width = message.width(), .height = message.height()};
 }
 
-// Sets `least` and `most`, unless they keep their defaults.
+// Sets `least` and `most` if the field is given. kInvalidArgument: it does not have two valid
+// values.
 absl::Status SetRange(absl::string_view field, const Doubles& values, double& least, double& most) {
   if (values.empty()) return absl::OkStatus();
   if (values.size() != 2) {

@@ -1,4 +1,4 @@
-// The operation `image`: what a spec may say, and what rows become.
+// Tests the operation `image`: what a spec may say, and what rows become.
 #include <string>
 #include <vector>
 
@@ -83,7 +83,7 @@ TEST(CompileImageTest, RefusesToPackImages) {
                                  "images: choose another --dtype")));
 }
 
-// Rows of the feature `jpeg`, decoded.
+// Rows of the feature `jpeg`, and their decoding.
 class ImageRows {
  public:
   explicit ImageRows(const std::string& spec) : program_(*CompileText(spec)) {}
@@ -92,7 +92,7 @@ class ImageRows {
     rows_.push_back(VariableRow(true, 1, jpeg));
     ordinals_.push_back(ordinal);
   }
-  // Tensor by tensor.
+  // Appends the outputs tensor by tensor.
   DecodeOutcome Decode(uint64_t key, std::vector<std::vector<uint8_t>>& out) {
     std::vector<const uint8_t*> column;
     for (const FeatureRow& row : rows_) column.push_back(row.data());
@@ -154,7 +154,7 @@ TEST(DecodeImageTest, AFailureNamesRowFeatureAndReason) {
   const DecodeOutcome outcome = rows.Decode(0, out);
   ASSERT_TRUE(outcome.failure);
   EXPECT_EQ(outcome.failure->row, 1u);
-  // A fact about the record: kDataLoss would have other servers asked.
+  // This is a fact about the record. kDataLoss would make clients ask other servers.
   EXPECT_THAT(outcome.failure->status,
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("feature 'jpeg'")));
 }
@@ -168,7 +168,7 @@ TEST(DecodeImageTest, CountsFilesThatWereFilled) {
   const DecodeOutcome outcome = rows.Decode(0, out);
   EXPECT_FALSE(outcome.failure);
   EXPECT_EQ(outcome.counters.images.truncated, 1u);
-  // The library warns where its data end.
+  // The library warns at the end of the data.
   EXPECT_EQ(outcome.image_notes, (std::vector<ImageNote>{{0, true, 1}}));
 }
 

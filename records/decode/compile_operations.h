@@ -1,4 +1,4 @@
-// The operations of a spec: one file for each, compile_OPERATION.cc.
+// The operations of a spec. There is one file for each: compile_OPERATION.cc.
 #ifndef PENSTOCK_RECORDS_DECODE_COMPILE_OPERATIONS_H_
 #define PENSTOCK_RECORDS_DECODE_COMPILE_OPERATIONS_H_
 
@@ -10,8 +10,9 @@
 
 namespace penstock {
 
-// Each checks all of an operation and adds what it needs to the plan: features with every wire
-// dtype, tensors where these are not the features themselves. `name` was taken.
+// Each function checks an operation completely and adds what it needs to the plan: its features,
+// with every wire dtype, and its tensors, unless the tensors are the features themselves. REQUIRES:
+// PlanBuilder::TakeName() was called with `name`. Errors as Program::Compile().
 absl::Status AddBits(const std::string& name, const v1::Bits& bits, PlanBuilder& plan);
 absl::Status AddMateScore(const std::string& name, const v1::MateScore& score, PlanBuilder& plan);
 absl::Status AddNumber(const std::string& name, const v1::Number& number, PlanBuilder& plan);
@@ -19,7 +20,7 @@ absl::Status AddBytes(const std::string& name, const v1::Bytes& bytes, PlanBuild
 absl::Status AddLabel(const std::string& name, const v1::Label& label, PlanBuilder& plan);
 absl::Status AddImage(const std::string& name, const v1::Image& image, PlanBuilder& plan);
 
-// Whether `bytes` has fields of its version 2: those of a part of a feature and of its axes.
+// Whether `bytes` has fields of its version 2, which select a part of a feature or its axes.
 bool TakesPart(const v1::Bytes& bytes);
 
 }  // namespace penstock

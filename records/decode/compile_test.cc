@@ -1,4 +1,4 @@
-// What Program::Compile() accepts, plans and refuses.
+// Tests what Program::Compile() accepts, plans and refuses.
 #include <string>
 #include <utility>
 
@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A spec of one bits tensor; later fields of `more` replace or extend these.
+// A spec of one bits tensor. Later fields in `more` replace or extend these.
 std::string Bits(const std::string& more) {
   return absl::StrCat("tensor { name: 'x' bits { feature: 'd' feature_bytes: 4 ", more, " } }");
 }
@@ -27,7 +27,7 @@ std::string Score(const std::string& more) {
       " } }");
 }
 
-// Of bits that lie anywhere, with signs that no other byte has: all that a table can take.
+// Uses bits from anywhere, with signs that differ between bytes: all that a table can express.
 v1::DecodeSpec SpecOfScatteredBits(int tensors) {
   v1::DecodeSpec spec;
   for (int t = 0; t < tensors; ++t) {

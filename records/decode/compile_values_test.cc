@@ -1,5 +1,5 @@
-// What Program::Compile() makes of features of any length, optional ones, shapes and types, and
-// what it refuses.
+// Tests what Program::Compile() makes of features of any length, optional features, shapes and
+// types, and what it refuses.
 #include <string>
 #include <utility>
 
@@ -33,7 +33,7 @@ std::string Label(const std::string& fields) {
   return Tensor(absl::StrCat("label { feature: 'l' ", fields, " }"));
 }
 
-// The only feature.
+// The only feature of the spec.
 FeatureUse UseOf(const std::string& text) {
   absl::StatusOr<Program> program = CompileText(text);
   EXPECT_OK(program);
@@ -295,7 +295,7 @@ TEST(CompileValuesTest, RefusesNumbersThatTheTensorCannotHold) {
                 "pad value 0.5 is no whole number below 2^53");
   ExpectInvalid(Number("pad { length: 1 value: 9223372036854775808 }"), "is no whole number");
   ExpectInvalid(Number("pad { length: 1 value: nan }"), "pad value nan is no whole number");
-  // Doubles hold 2^53 and not the next one, whose text becomes the same double.
+  // A double can hold 2^53 but not 2^53 + 1, whose text is parsed to the same double.
   ExpectInvalid(Number("pad { length: 1 value: 9007199254740993 }"), "exact");
   ExpectInvalid(Number("pad { length: 1 value: -9007199254740992 }"), "exact");
   EXPECT_OK(CompileText(Number("pad { length: 1 value: 9007199254740991 }")));
@@ -363,7 +363,7 @@ uint64_t FingerprintOf(const std::string& text) {
   return program.ok() ? program->fingerprint() : 0;
 }
 
-// By the definition of docs/reference/decode_spec.md.
+// Computed as docs/reference/decode_spec.md defines it.
 uint64_t WantFingerprint(const std::string& text, const std::string& versions) {
   Sha256 sha256;
   const std::string all =

@@ -1,5 +1,5 @@
-// A spec as text and as bytes -> Compile() -> one row, at every SIMD level. Features of any length
-// get values that are random, but sound: what a record's packer lets through.
+// Compiles a spec, given as text or as bytes, and decodes one row at every SIMD level. Features of
+// any length get values that are random but valid, as a record packer would pass on.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -39,7 +39,7 @@ Decoded DecodeOne(const Program& program, const std::vector<FeatureRow>& row, Si
   return decoded;
 }
 
-// A count that the use allows, not much above 1000.
+// A count that the use allows, at most about 1000.
 size_t AnyCount(const VariableUse& use, std::mt19937_64& random) {
   constexpr uint32_t kMost = 1000;
   const size_t most = std::max(use.min_count, std::min(use.max_count, kMost));
@@ -100,7 +100,7 @@ void CompileAndDecode(const v1::DecodeSpec& spec, WireDtype dtype, uint64_t seed
 }  // namespace
 }  // namespace penstock
 
-// The first byte chooses the wire dtype, whether the rest is text, and the values.
+// The first byte selects the wire dtype, whether the rest is text, and the values.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const auto dtype = static_cast<penstock::WireDtype>(1 + data[0] % 5);

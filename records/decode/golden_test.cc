@@ -1,4 +1,4 @@
-// Against the original TensorFlow arithmetic, where PENSTOCK_TEST_DATA holds golden/.
+// Compares with the original TensorFlow arithmetic, if PENSTOCK_TEST_DATA contains golden/.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -18,8 +18,8 @@ namespace {
 
 constexpr size_t kRecords = 256;
 
-// Just enough of the protobuf wire format for the golden records; the test's own, so that it does
-// not stand on the parser of records/format.
+// Reads just enough of the protobuf wire format for the golden records. It is separate, so that
+// this test does not depend on the parser of records/format.
 class WireReader {
  public:
   explicit WireReader(absl::string_view bytes) : bytes_(bytes) {}
@@ -54,7 +54,7 @@ struct GoldenRecord {
 // A Feature: bytes_list = 1 or int64_list = 3, each with a repeated value = 1.
 void ReadFeature(absl::string_view name, absl::string_view feature, GoldenRecord& record) {
   WireReader fields(feature);
-  fields.Varint();  // tag
+  fields.Varint();  // The tag.
   WireReader list(fields.Bytes());
   const uint64_t tag = list.Varint();
   if (name == "d") record.d = std::string(list.Bytes());
@@ -90,7 +90,7 @@ std::vector<GoldenRecord> ReadRecords(const std::string& shard) {
   return records;
 }
 
-// The values of a .npy file: what follows its header.
+// The values of a .npy file, which follow its header.
 template <typename T>
 std::vector<T> ReadNpy(const std::string& path) {
   const std::string file = ReadFile(path);
@@ -167,7 +167,7 @@ class GoldenTest : public ::testing::TestWithParam<WireDtype> {
     return ToDouble(dtype, &outputs_[tensor][i * DtypeSize(dtype)]);
   }
 
-  // Equal, and a zero is not a negative one.
+  // Expects equal values, and that no zero is negative.
   void ExpectExactly(size_t tensor, const std::vector<int8_t>& want) const {
     for (size_t i = 0; i < want.size(); ++i) {
       const double value = Value(tensor, i);

@@ -1,4 +1,4 @@
-// The operation `image` of a decode spec, for those who apply it to files.
+// The operation `image` of a decode spec, for code that applies it to files.
 #ifndef PENSTOCK_RECORDS_DECODE_IMAGE_SPEC_H_
 #define PENSTOCK_RECORDS_DECODE_IMAGE_SPEC_H_
 
@@ -8,10 +8,10 @@
 
 namespace penstock {
 
-// The limits that the operation states; the defaults for those that it leaves out.
+// The limits that the operation states, or the defaults of those that it leaves out.
 ImageLimits LimitsOf(const v1::Image& image);
 
-// Valid operations. kInvalidArgument: a field that is out of its range or contradicts another.
+// Converts the operation. kInvalidArgument: a field is out of range or contradicts another.
 absl::StatusOr<ImageOps> ImageOpsOf(const v1::Image& image);
 
 }  // namespace penstock

@@ -15,8 +15,8 @@ namespace penstock {
 namespace {
 
 constexpr size_t kBufferBytes = 256 << 10;
-// Magic 6, version 2, length 2, then the description, padded with spaces so that the data is
-// aligned to 64 bytes and a longer number of rows still fits.
+// Magic 6 bytes, version 2, length 2, then the description. It is padded with spaces, so that the
+// data is aligned to 64 bytes and a longer number of rows still fits.
 constexpr size_t kHeaderBytes = 192;
 constexpr size_t kPreambleBytes = 10;
 constexpr size_t kMaxShapeAxes = 8;
@@ -60,7 +60,7 @@ size_t RowBytes(Dtype dtype, std::span<const uint32_t> row_shape) {
   return bytes;
 }
 
-// A process's own: two that write the same array do not write into one file.
+// Contains the process id, so that two processes writing the same array do not share a file.
 std::string PartialPath(absl::string_view path) {
   return absl::StrCat(path, ".", ::getpid(), ".partial");
 }

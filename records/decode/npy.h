@@ -16,29 +16,29 @@
 
 namespace penstock {
 
-// Appends rows to an array [rows, row_shape...] whose number of rows is known only at the end.
-// The file is written as PATH.PID.partial and gets its name in Finish(), so PATH is always whole.
+// Appends rows to an array [rows, row_shape...] whose number of rows is known only at the end. The
+// file is written as PATH.PID.partial, and Finish() renames it, so PATH is always complete.
 //
 //   PENSTOCK_ASSIGN_OR_RETURN(NpyWriter writer, NpyWriter::Create("planes.npy", Dtype::kI8,
 //   shape)); PENSTOCK_RETURN_IF_ERROR(writer.Append(rows));
 //   PENSTOCK_RETURN_IF_ERROR(writer.Finish());
 //
-// After an error every further call returns it. Not thread-safe.
+// After an error, every further call returns that error. Not thread-safe.
 class NpyWriter {
  public:
-  // kInvalidArgument: dtype is kBf16, which NumPy has no name for. Otherwise the system's error.
+  // kInvalidArgument: dtype is kBf16, which NumPy does not support. Other errors follow errno.
   static absl::StatusOr<NpyWriter> Create(absl::string_view path, Dtype dtype,
                                           std::span<const uint32_t> row_shape);
 
   NpyWriter(NpyWriter&& other) noexcept;
   NpyWriter& operator=(NpyWriter&& other) noexcept;
-  // Without Finish() the partial file is removed.
+  // Removes the partial file if Finish() was not called.
   ~NpyWriter();
 
-  // kInvalidArgument: not a whole number of rows. kResourceExhausted: the disk is full.
+  // kInvalidArgument: `rows` is not a whole number of rows. kResourceExhausted: the disk is full.
   absl::Status Append(std::span<const uint8_t> rows);
 
-  // Writes what is buffered and the number of rows, and gives the file its name. Once.
+  // Writes the buffered rows and the number of rows, and renames the file. Call it once.
   absl::Status Finish();
 
  private:
@@ -55,7 +55,7 @@ class NpyWriter {
   Dtype dtype_;
   std::vector<uint32_t> row_shape_;
   size_t row_bytes_;
-  uint64_t bytes_ = 0;  // of rows
+  uint64_t bytes_ = 0;  // Bytes of rows.
   std::vector<uint8_t> buffer_;
   absl::Status status_;
 };

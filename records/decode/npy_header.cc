@@ -1,4 +1,4 @@
-// The header of a .npy file: a dictionary in Python's notation.
+// Parses the header of a .npy file, which is a dictionary in Python's notation.
 #include <cctype>
 #include <optional>
 
@@ -23,7 +23,7 @@ absl::Status Unread(absl::string_view what) {
       absl::StrCat(what, "; arrays of bool, integers and floats can be read"));
 }
 
-// Takes the pieces of a dictionary from its front.
+// Takes tokens from the front of a dictionary.
 class Literal {
  public:
   explicit Literal(absl::string_view text) : rest_(text) {}
@@ -56,7 +56,7 @@ class Literal {
     uint64_t number = 0;
     if (!absl::SimpleAtoi(rest_.substr(0, digits), &number)) return std::nullopt;
     rest_.remove_prefix(digits);
-    Take("L");  // Python 2 wrote it.
+    Take("L");  // Python 2 writes it.
     return number;
   }
 
@@ -83,7 +83,7 @@ absl::string_view KindName(char kind) {
   }
 }
 
-// "<f4": byte order, kind, size.
+// Parses a type such as "<f4": byte order, kind, size.
 absl::Status SetType(absl::string_view descr, NpyHeader& header) {
   const std::string type = absl::StrCat("type '", descr, "' is ");
   uint32_t bytes = 0;

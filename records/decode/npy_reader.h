@@ -24,30 +24,32 @@ struct NpyHeader {
   std::vector<uint64_t> shape;
 };
 
-// The dictionary of a header. kInvalidArgument: an array that NpyReader does not read, saying what
-// it is. kDataLoss: no such dictionary.
+// Parses the dictionary of a header. kInvalidArgument: NpyReader cannot read such an array; the
+// message says what it is. kDataLoss: it is not such a dictionary.
 absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view dictionary);
 
-// Reads an array [rows, ...] row by row. Bounded memory: one row, or 256 KiB. Not thread-safe.
+// Reads an array [rows, ...] row by row. Memory is bounded by one row or 256 KiB. Not thread-safe.
 //
-// Arrays of bool, integers and floats, little-endian, in C order, with at least one axis.
+// Supports arrays of bool, integers and floats, little-endian, in C order, with at least one axis.
 class NpyReader {
  public:
   static constexpr uint64_t kMaxRowBytes = uint64_t{64} << 20;
 
-  // Reads the header. `name`: of the array, for messages.
-  // kDataLoss: damaged or cut. kInvalidArgument: another kind of array, or larger rows.
+  // Reads the header. `name` is the name of the array, for messages.
+  // kDataLoss: the file is damaged or truncated.
+  // kInvalidArgument: it is another kind of array, or has larger rows.
   static absl::StatusOr<NpyReader> Open(std::unique_ptr<ByteStream> bytes, std::string name);
 
   const NpyHeader& header() const { return header_; }
   uint64_t rows() const { return header_.shape[0]; }
-  // Values of a row.
+  // Number of values in a row.
   uint64_t row_values() const { return row_bytes_ / header_.item_bytes; }
 
-  // The next row, valid until the next call. kDataLoss: the file is cut. REQUIRES: there is one.
+  // The next row, valid until the next call. kDataLoss: the file is truncated. REQUIRES: there is a
+  // next row.
   absl::StatusOr<std::span<const uint8_t>> Next();
 
-  // Behind the last row. kDataLoss: the file goes on, or the stream finds its bytes damaged.
+  // Call it after the last row. kDataLoss: the file has more bytes, or the stream detects damage.
   absl::Status Finish();
 
  private:
@@ -61,7 +63,7 @@ class NpyReader {
   std::string name_;
   NpyHeader header_;
   uint64_t row_bytes_ = 0;
-  uint64_t rows_left_ = 0;  // Behind buffer_.
+  uint64_t rows_left_ = 0;  // Rows after those in buffer_.
   std::vector<uint8_t> buffer_;
   size_t buffer_begin_ = 0;
 };

@@ -35,7 +35,7 @@ std::string Dictionary(const std::string& descr, const std::string& shape,
                       ", }    \n");
 }
 
-// All rows, and Finish().
+// Reads all rows, and calls Finish().
 absl::StatusOr<std::vector<std::string>> ReadRows(const std::string& file) {
   const MemorySource source("a.npy", {file.begin(), file.end()});
   absl::StatusOr<NpyReader> reader =
@@ -71,7 +71,7 @@ TEST(NpyReaderTest, ReadsWhatTheWriterWrites) {
   const uint32_t shape[] = {3, 5};
   ASSERT_OK_AND_ASSIGN(NpyWriter writer,
                        NpyWriter::Create(folder.File("a.npy"), Dtype::kF32, shape));
-  std::vector<uint8_t> rows(60 * 20'000);  // More than a block.
+  std::vector<uint8_t> rows(60 * 20'000);  // More than one block.
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<uint8_t>(i * 7 / 5);
   ASSERT_OK(writer.Append(rows));
   ASSERT_OK(writer.Finish());

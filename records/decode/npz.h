@@ -1,4 +1,4 @@
-// Writes several arrays into one file of NumPy, .npz: a zip of .npy files.
+// Writes several arrays into one NumPy .npz file, which is a zip archive of .npy files.
 #ifndef PENSTOCK_RECORDS_DECODE_NPZ_H_
 #define PENSTOCK_RECORDS_DECODE_NPZ_H_
 
@@ -16,13 +16,14 @@ namespace penstock {
 
 // An array [rows, row_shape...].
 struct NpzArray {
-  std::string name;  // ASCII; no slash.
+  std::string name;  // ASCII without a slash.
   Dtype dtype = Dtype::kF32;
   std::vector<uint32_t> row_shape = {};
 };
 
-// Appends rows to each array; their number need not be known. Until Finish() they lie in files
-// beside PATH, PATH.NAME.npy.PID.partial, so that takes twice the room. PATH is always whole.
+// Appends rows to each array. Their number need not be known in advance. Until Finish(), the rows
+// are in files beside PATH, PATH.NAME.npy.PID.partial, so twice the space is needed. PATH is always
+// complete.
 //
 //   PENSTOCK_ASSIGN_OR_RETURN(NpzWriter npz, NpzWriter::Create("p.npz", {{"id", Dtype::kI64}}));
 //   PENSTOCK_RETURN_IF_ERROR(npz.Append(0, ids));
@@ -34,9 +35,9 @@ class NpzWriter {
   // Errors as NpyWriter::Create().
   static absl::StatusOr<NpzWriter> Create(std::string path, std::vector<NpzArray> arrays);
 
-  // Rows of the array with this number. Errors as NpyWriter::Append().
+  // Appends rows to the array with this index. Errors as NpyWriter::Append().
   absl::Status Append(size_t array, std::span<const uint8_t> rows);
-  // Once.
+  // Writes the archive. Call it once.
   absl::Status Finish();
 
  private:

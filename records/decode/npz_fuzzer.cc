@@ -1,5 +1,5 @@
-// Any bytes as an archive of NumPy arrays, and as one array: an end or an error, and bounded
-// memory.
+// Reads any bytes as an archive of NumPy arrays, and as one array. Reading must end or fail, with
+// bounded memory.
 #include <memory>
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// Numbers that a spec gives, as a tensor holds them.
+// Converts numbers in a spec to the form in which a tensor holds them.
 #ifndef PENSTOCK_RECORDS_DECODE_NUMBER_FILL_H_
 #define PENSTOCK_RECORDS_DECODE_NUMBER_FILL_H_
 
@@ -13,12 +13,13 @@
 
 namespace penstock {
 
-// kInvalidArgument, naming the field: the value has a fraction, or its magnitude is 2^53 or more.
-// The double is then the nearest one to what the spec says, and nobody knows whether it is equal.
+// Converts `value` to an integer. kInvalidArgument: it has a fraction, or its magnitude is 2^53 or
+// more. A double that large is the nearest one to the number in the spec, but may not be equal to
+// it. The message names the field.
 absl::StatusOr<int64_t> WholeNumber(absl::string_view field, double value);
 
-// Each value as a feature of `type` would hold it, then as the dtype. kInvalidArgument, naming the
-// field: one of the two does not hold it. REQUIRES: as ConvertFloats() and HoldsExactly().
+// Converts each value to the type of the feature, then to the dtype. kInvalidArgument: one of the
+// two cannot hold it. The message names the field. REQUIRES: as ConvertFloats() and HoldsExactly().
 absl::StatusOr<std::vector<uint8_t>> EncodeFill(absl::string_view field,
                                                 std::span<const double> values, FeatureType type,
                                                 Dtype dtype);

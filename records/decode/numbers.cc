@@ -23,9 +23,9 @@ PENSTOCK_INLINE To Number(From value) {
   }
 }
 
-// Whether a float of `kDigits` binary digits holds the integer: whether it has no more digits
-// between its highest and its lowest one. 2^40 or more times an odd number wraps to the maximum,
-// and 0 does, too: these fit.
+// Whether a float with `kDigits` binary digits can hold the integer, that is, whether the integer
+// has no more digits between its highest and lowest 1. 2^40 times an odd number, or more, wraps to
+// the maximum, and so does 0; these fit.
 template <unsigned kDigits>
 PENSTOCK_INLINE bool HasDigits(int64_t value) {
   const auto bits = static_cast<uint64_t>(value);
@@ -45,7 +45,7 @@ PENSTOCK_INLINE bool Holds(int64_t value) {
   }
 }
 
-// One loop without a branch, which compilers turn into the vectors of the caller's target.
+// A single loop without branches, which compilers vectorise for the caller's target.
 template <typename From, typename To>
 PENSTOCK_INLINE bool ConvertRows(const uint8_t* const* rows, size_t n, size_t count,
                                  uint8_t* __restrict out) {
@@ -63,7 +63,7 @@ PENSTOCK_INLINE bool ConvertRows(const uint8_t* const* rows, size_t n, size_t co
   return inexact == 0;
 }
 
-// A number a row, as labels are, needs no inner loop.
+// Rows of one number, such as labels, need no inner loop.
 template <typename From, typename To>
 PENSTOCK_INLINE bool ConvertAny(const uint8_t* const* rows, size_t n, size_t count, uint8_t* out) {
   if (count == 1) return ConvertRows<From, To>(rows, n, 1, out);

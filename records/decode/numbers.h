@@ -1,4 +1,4 @@
-// Numbers as features hold them to numbers as tensors do.
+// Converts numbers from the types of features to the dtypes of tensors.
 #ifndef PENSTOCK_RECORDS_DECODE_NUMBERS_H_
 #define PENSTOCK_RECORDS_DECODE_NUMBERS_H_
 
@@ -10,19 +10,20 @@
 
 namespace penstock {
 
-// Both write `n` rows of `count` numbers to `out`, row-major without padding. rows[i] points at
-// `count` values, little-endian, at any alignment. REQUIRES: level <= BestSimdLevel(). Thread-safe.
+// Both functions write `n` rows of `count` numbers to `out`, row-major without padding. rows[i]
+// points at `count` little-endian values at any alignment. REQUIRES: level <= BestSimdLevel().
+// Thread-safe.
 
-// Floats; a conversion rounds to nearest, ties to even. REQUIRES: dtype is kBf16, kF32 or kF64.
+// Converts floats. Rounds to nearest, ties to even. REQUIRES: dtype is kBf16, kF32 or kF64.
 void ConvertFloats(Dtype dtype, SimdLevel level, const uint8_t* const* rows, size_t n, size_t count,
                    uint8_t* out);
 
-// Integers of 64 bits. False: `dtype` does not hold all of them exactly, and `out` is unspecified.
-// REQUIRES: dtype is kI32, kBf16 or kF32.
+// Converts 64-bit integers. False: `dtype` cannot hold all of them exactly, and `out` is
+// unspecified. REQUIRES: dtype is kI32, kBf16 or kF32.
 [[nodiscard]] bool ConvertIntegers(Dtype dtype, SimdLevel level, const uint8_t* const* rows,
                                    size_t n, size_t count, uint8_t* out);
 
-// REQUIRES: dtype is kI32, kBf16, kF32 or kI64.
+// Whether `dtype` can hold `value` exactly. REQUIRES: dtype is kI32, kBf16, kF32 or kI64.
 bool HoldsExactly(Dtype dtype, int64_t value);
 
 }  // namespace penstock

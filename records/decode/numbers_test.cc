@@ -21,7 +21,7 @@ void Append(std::string& bytes, T value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
-// One number after the other, from the definition.
+// Converts one number at a time, from the definition.
 template <typename From>
 std::string Reference(std::span<const From> values, Dtype dtype) {
   std::string bytes;
@@ -96,7 +96,7 @@ TEST(ConvertFloatsTest, EveryLevelGivesTheBitsOfOneNumberAfterTheOther) {
   }
 }
 
-// By the definition: from the integer to the type and back by way of 128 bits, which hold both.
+// From the definition: converts the integer to the type and back, in 128 bits, which can hold both.
 bool IsExact(Dtype dtype, int64_t value) {
   if (dtype == Dtype::kI64) return true;
   if (dtype == Dtype::kI32) return value == static_cast<int32_t>(value);
@@ -105,8 +105,8 @@ bool IsExact(Dtype dtype, int64_t value) {
   return static_cast<__int128>(rounded) == static_cast<__int128>(value);
 }
 
-// Every power of two, its neighbours and what lies a few digits below, of both signs; random ones
-// of every size.
+// Every power of two, its neighbours and numbers that differ in the next few digits, of both signs;
+// and random numbers of every size.
 std::vector<int64_t> InterestingIntegers() {
   std::vector<int64_t> integers = {0, std::numeric_limits<int64_t>::min()};
   for (int power = 0; power < 63; ++power) {

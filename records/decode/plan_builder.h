@@ -1,4 +1,4 @@
-// Collects the features, tensors and steps of a program and keeps the limits of a spec.
+// Collects the features, tensors and steps of a program, and enforces the limits of a spec.
 #ifndef PENSTOCK_RECORDS_DECODE_PLAN_BUILDER_H_
 #define PENSTOCK_RECORDS_DECODE_PLAN_BUILDER_H_
 
@@ -27,38 +27,42 @@ class PlanBuilder {
       : records_(records), wire_dtype_(wire_dtype), tables_(tables), plan_(plan) {}
 
   WireDtype wire_dtype() const { return wire_dtype_; }
-  // Floats as the wire dtype has them.
+  // The dtype of floats with the wire dtype.
   Dtype FloatDtype() const;
 
-  // Reserves a tensor's name: kInvalidArgument where it is none, or another tensor has it.
+  // Reserves a tensor name. kInvalidArgument: the name is invalid, or another tensor has it.
   absl::Status TakeName(const std::string& name);
 
-  // The column of a feature by its name in the spec. Tensors that share one use it alike.
+  // Returns the column of a feature with this name in the spec. Tensors that share a feature must
+  // use it in the same way.
   absl::StatusOr<size_t> AddFeature(FeatureUse feature);
 
-  // Adds a tensor whose name was taken; none with kPacked, whose tensors are the features.
+  // Adds a tensor whose name was taken. With kPacked, adds none, because the tensors are the
+  // features.
   absl::Status AddTensor(const std::string& name, Dtype dtype, std::vector<uint32_t> shape,
                          DecodeStep step);
-  // The same for one that `field` of another tensor names; nothing without a name.
+  // As AddTensor(), for a tensor whose name `field` of another tensor gives. If the name is empty,
+  // adds none.
   absl::Status AddNamedBy(absl::string_view field, const std::string& name, Dtype dtype,
                           std::vector<uint32_t> shape, DecodeStep step);
 
-  // The same for one with the lengths of the tensor that was added last.
+  // As AddTensor(), for the lengths of the tensor that was added last.
   absl::Status AddLengths(const std::string& name, std::vector<uint32_t> shape, DecodeStep step);
 
-  // The spec has image operations.
+  // Records that the spec has image operations.
   void AddImages(const ImageUse& use) {
     plan_.images.random |= use.random;
     plan_.images.columns.insert(plan_.images.columns.end(), use.columns.begin(), use.columns.end());
   }
 
-  // Counts bits that tables expand.
+  // Counts bits that tables expand. kResourceExhausted: kMaxBits is exceeded.
   absl::Status TakeBits(size_t size);
-  // Of the spec's next bits; null with kPacked. REQUIRES: as SpecTables::Get().
+  // The table for the next bits operation of the spec. Null with kPacked. REQUIRES: as
+  // SpecTables::Get().
   std::shared_ptr<const BitTable> NextTable(const v1::Bits& bits, size_t size,
                                             std::span<const uint32_t> transpose);
 
-  // After the last feature: with kPacked, makes each a tensor.
+  // Call it after the last feature. With kPacked, turns each feature into a tensor.
   absl::Status Finish();
 
  private:

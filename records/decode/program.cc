@@ -17,33 +17,33 @@
 namespace penstock {
 namespace {
 
-// Rows decoded tensor by tensor before the next ones are touched: their bytes stay in L1.
+// Rows that are decoded tensor by tensor before the next rows are touched. Their bytes stay in L1.
 constexpr size_t kTile = kScoreBlock;
-// How many rows ahead of the tile memory is asked for.
+// How many rows ahead of the tile memory is prefetched.
 constexpr size_t kAhead = 16;
-// Rows expanded between two looks ahead.
+// Rows that are expanded between two prefetches.
 constexpr size_t kGroup = 4;
 constexpr size_t kCacheLine = 64;
-// Less of a tile than this is written as usual also where it might go past the caches.
+// If a tile has fewer bytes of a tensor than this, they are written through the cache.
 constexpr size_t kMinStreamed = 512;
 
-// One tensor's share of a tile. `rows` are the tile's own in each column.
+// The rows of one tile. rows() are the tile's rows in a column.
 struct Tile {
   const Program::Plan& plan;
   std::span<const FeatureColumn> columns;
   size_t first = 0;
   size_t size = 0;
   const DecodeOptions& options;
-  // Rows to ask memory for while these are written, one for one: for all of a tile at once the
-  // processor would wait. Null: they were asked for before.
+  // Rows to prefetch while these are written, one for one. Prefetching a whole tile at once would
+  // make the processor wait. Null: they are already prefetched.
   const Tile* ahead = nullptr;
 
   const uint8_t* const* rows(size_t column) const { return columns[column] + first; }
 };
 
-// Asks memory for row i of the tile, all features.
+// Prefetches row i of the tile, in all features.
 void FetchRow(const Tile& tile, size_t i) {
-  uintptr_t asked = 0;  // Features mostly follow one another: the line that two share, once.
+  uintptr_t asked = 0;  // Adjacent features may share a line, which is asked for once.
   for (size_t c = 0; c < tile.columns.size(); ++c) {
     const auto row = reinterpret_cast<uintptr_t>(tile.rows(c)[i]);
     const uintptr_t end = row + tile.plan.fetch_bytes[c];
@@ -58,7 +58,7 @@ void Fetch(const Tile& tile) {
   for (size_t i = 0; i < tile.size; ++i) FetchRow(tile, i);
 }
 
-// Of the rows ahead, those that stand where rows [first, first + n) of the tile do.
+// Prefetches those of the rows ahead that correspond to rows [first, first + n) of the tile.
 void FetchAhead(const Tile& tile, size_t first, size_t n) {
   if (tile.ahead == nullptr) return;
   for (const size_t end = std::min(first + n, tile.ahead->size); first < end; ++first) {
@@ -66,7 +66,7 @@ void FetchAhead(const Tile& tile, size_t first, size_t n) {
   }
 }
 
-// Asks memory for what the tile's entries point at: all of it, before the first step waits for any.
+// Prefetches the values that the tile's entries point at, all before the first step waits for any.
 void FetchValues(const Tile& tile) {
   for (const size_t column : tile.plan.variable_columns) {
     for (size_t i = 0; i < tile.size; ++i) {
@@ -82,8 +82,8 @@ void Store(uint8_t* out, size_t i, T value) {
   std::memcpy(out + i * sizeof(T), &value, sizeof(T));
 }
 
-// Has `write(first, n, to)` write the tile's rows to `out`; those that go past the caches do so by
-// whole lines, from a buffer.
+// Calls `write(first, n, to)` to write the tile's rows to `out`. With streaming stores, rows are
+// written to a buffer and copied from there in whole cache lines.
 template <typename Write>
 void WriteRows(const Tile& tile, size_t row_bytes, uint8_t* out, const Write& write) {
   alignas(kCacheLine) uint8_t buffer[size_t{16} << 10];
@@ -144,7 +144,7 @@ void Run(const FloatsStep& step, const TensorInfo& tensor, const Tile& tile, uin
                 out);
 }
 
-// Keeps the failure of the tile's lowest row.
+// Keeps the failure of the lowest row of the tile.
 void Fail(const Tile& tile, size_t column, DecodeFailure failure, DecodeOutcome& outcome) {
   if (outcome.failure && outcome.failure->row <= failure.row) return;
   failure.status = Annotate(failure.status,
@@ -152,7 +152,7 @@ void Fail(const Tile& tile, size_t column, DecodeFailure failure, DecodeOutcome&
   outcome.failure = std::move(failure);
 }
 
-// The first integer that the dtype does not hold exactly; there is one.
+// Reports the first integer that the dtype cannot hold exactly. REQUIRES: there is one.
 void FailInexact(const IntegersStep& step, Dtype dtype, const Tile& tile, DecodeOutcome& outcome) {
   for (size_t row = 0;; ++row) {
     for (size_t i = 0; i < step.count; ++i) {
@@ -189,7 +189,8 @@ void Run(const VariableStep& any, const TensorInfo& tensor, const Tile& tile, ui
   std::visit([&](const auto& step) { RunVariable(step, tensor, tile, out, outcome); }, any);
 }
 
-// The record is as it was stored, so that no other server decodes it: kDataLoss would ask for one.
+// The record is intact as it was stored, so no other server could decode it either. kDataLoss would
+// make clients ask another server, so it is replaced.
 absl::Status FactAboutRecord(const absl::Status& why) {
   return absl::IsDataLoss(why) ? absl::InvalidArgumentError(why.message()) : why;
 }
@@ -205,7 +206,7 @@ void Run(const ImageStep& step, const TensorInfo& tensor, const Tile& tile, uint
          DecodeOutcome& outcome) {
   const ImageInputs& images = tile.options.images;
   for (size_t i = 0; i < tile.size; ++i, out += tensor.row_bytes) {
-    // The draws of a record that stands for another one are its own.
+    // A record that replaces another one uses its own random numbers.
     const auto id = static_cast<uint64_t>(images.record_ids[tile.first + i]);
     const Uniforms uniforms(ImageKey(images.augmentation_key, OrdinalOf(id), step.view));
     const std::span<const uint8_t> bytes = LoadVariable(tile.rows(step.column)[i]).bytes;
@@ -256,7 +257,7 @@ void Run(const ByteStep& step, const TensorInfo&, const Tile& tile, uint8_t* out
   for (size_t i = 0; i < tile.size; ++i) Store(out, i, step.add + rows[i][step.byte]);
 }
 
-// Whether Run() of the step calls FetchAhead() as it goes through a tile.
+// Whether Run() for this step calls FetchAhead() while it goes through a tile.
 bool FetchesAhead(const DecodeStep& step, const TensorInfo& tensor) {
   const bool copies = std::holds_alternative<CopyStep>(step);
   return std::holds_alternative<BitsStep>(step) || (copies && !IsOneNumber(tensor.row_bytes));
@@ -300,7 +301,7 @@ DecodeOutcome Program::DecodeRows(std::span<const FeatureColumn> columns, size_t
     const size_t notes_before = outcome.image_notes.size();
     RunTile(tile, outputs, outcome);
     if (!outcome.failure) continue;
-    // A step ends at its first failure: the rows before the lowest one are written again.
+    // A step stops at its first failure, so the rows before the lowest failure are written again.
     DecodeFailure failure;
     do {
       failure = *std::exchange(outcome.failure, std::nullopt);

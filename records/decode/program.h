@@ -1,4 +1,4 @@
-// A checked decode spec, ready to turn rows of features into rows of tensors.
+// A decode spec that was checked and can convert rows of features to rows of tensors.
 #ifndef PENSTOCK_RECORDS_DECODE_PROGRAM_H_
 #define PENSTOCK_RECORDS_DECODE_PROGRAM_H_
 
@@ -25,57 +25,58 @@ namespace penstock {
 class ImageMemory;
 class ImageTransform;
 
-// Raised when the same spec and the same bytes would give other bits. Part of every fingerprint.
+// Raised if the same spec and the same bytes would give other bits. Part of every fingerprint.
 inline constexpr uint32_t kDecoderVersion = 1;
 
-// One output: rows of `shape` (empty: a scalar), row-major, little-endian.
+// An output: rows of `shape` (empty: a scalar), row-major, little-endian.
 struct TensorInfo {
-  std::string name;  // With kPacked a feature's name, which may hold any character.
+  std::string name;  // With kPacked a feature's name, which may have any character.
   Dtype dtype = Dtype::kU8;
   std::vector<uint32_t> shape;
   size_t row_bytes = 0;
-  size_t column = 0;  // The index in features() of the feature that it is made from.
-  // Which of the tensors says how many items of a row are real, the rest being padding: i64 [], or
-  // [count] for a list of bytes. Absent: none does.
+  size_t column = 0;  // Index in features() of the feature that it is made from.
+  // Index of the tensor that says how many items of a row are real; the rest is padding. That
+  // tensor is i64 [], or [count] for a list of bytes. Unset: there is none.
   std::optional<size_t> lengths = std::nullopt;
 };
 
-// Row i's values of one feature start at column[i], at any alignment: the bytes, or the int64 or
-// float values in little-endian order; of a variable feature its entry (variable_entry.h).
+// The values of one feature. Those of row i begin at column[i], at any alignment. They are the
+// bytes, or the little-endian int64 or float values. For a variable feature, they are its entry
+// (variable_entry.h).
 using FeatureColumn = const uint8_t* const*;
 
-// The needs of a spec's image operations beside the records' bytes.
+// What the image operations of a spec need in addition to the records' bytes.
 struct ImageUse {
-  bool random = false;          // Their pixels depend on the augmentation key.
-  std::vector<size_t> columns;  // The features that hold them, one for each operation.
+  bool random = false;          // The pixels depend on the augmentation key.
+  std::vector<size_t> columns;  // The features with the images, one for each operation.
 
-  // There are some: DecodeOptions::images.
+  // True: there are image operations, so DecodeOptions::images is required.
   bool decodes() const { return !columns.empty(); }
 };
 
-// For programs that decode images.
+// Inputs of programs that decode images.
 struct ImageInputs {
-  ImageTransform* transform = nullptr;  // Of the calling thread.
-  // The crop and the flip of row i follow from this key and the ordinal of the record whose id is
-  // record_ids[i] (records/format/record_id.h).
+  ImageTransform* transform = nullptr;  // Owned by the calling thread.
+  // This key, and the ordinal of the record whose id is record_ids[i], determine the crop and flip
+  // of row i (records/format/record_id.h).
   uint64_t augmentation_key = 0;
   std::span<const int64_t> record_ids = {};
-  ImageMemory* memory = nullptr;  // As ImageTransform::Apply() has it.
+  ImageMemory* memory = nullptr;  // As for ImageTransform::Apply(); may be null.
 };
 
 struct DecodeOptions {
   SimdLevel level = BestSimdLevel();
   Stores stores = Stores::kCached;
-  // The columns go on for so many rows, which are fetched for the next call.
+  // Number of rows that follow in the columns. They are prefetched for the next call.
   size_t rows_behind = 0;
-  // The first rows were fetched for this call.
+  // True: the first rows were already prefetched for this call.
   bool fetched = false;
   ImageInputs images = {};
 };
 
 struct DecodeCounters {
-  // Rows whose mate bit is set and whose score is 0: they become a draw's label. Not counted by
-  // kPacked, where nobody looks at the bits.
+  // Rows whose mate bit is set and whose score is 0. They get the label of a draw. Not counted with
+  // kPacked, because the bits are not examined.
   uint64_t mates_without_sign = 0;
   ImageCounts images;
 
@@ -86,7 +87,7 @@ struct DecodeCounters {
   }
 };
 
-// The first row that cannot be decoded, counted from the first one of the call, and why.
+// The first row that cannot be decoded, counted from the first row of the call, and the reason.
 struct DecodeFailure {
   size_t row = 0;
   absl::Status status;
@@ -94,7 +95,7 @@ struct DecodeFailure {
 
 struct DecodeOutcome {
   DecodeCounters counters;
-  // The images that counters.images counts, by row of the call; in no order.
+  // The images counted in counters.images, by row of the call, in no particular order.
   std::vector<ImageNote> image_notes;
   std::optional<DecodeFailure> failure;
 };
@@ -102,32 +103,35 @@ struct DecodeOutcome {
 // Immutable, cheap to copy; thread-safe.
 class Program {
  public:
-  // Checks all of `spec` and plans the work. With kPacked the tensors are the features themselves,
+  // Checks all of `spec` and plans the work. With kPacked, the tensors are the features themselves,
   // in the order in which the spec first uses them.
-  // kInvalidArgument names the tensor and the reason; kResourceExhausted a limit of
-  // docs/reference/decode_spec.md; kFailedPrecondition: the spec uses fields that this version
-  // lacks.
+  // kInvalidArgument: the message names the tensor and the reason.
+  // kResourceExhausted: a limit of docs/reference/decode_spec.md is exceeded.
+  // kFailedPrecondition: the spec uses fields that this version does not know.
   static absl::StatusOr<Program> Compile(const v1::DecodeSpec& spec, WireDtype wire_dtype);
-  // The same, with what other programs of `spec` left in `tables`.
+  // As above. Reuses the tables that other programs of `spec` left in `tables`, and adds to them.
   static absl::StatusOr<Program> Compile(const v1::DecodeSpec& spec, WireDtype wire_dtype,
                                          SpecTables& tables);
 
-  // The distinct features needed, in order of first use; DecodeRows() takes a column for each.
+  // The distinct features that are needed, in the order of first use. DecodeRows() takes one column
+  // for each.
   std::span<const FeatureUse> features() const;
   std::span<const TensorInfo> tensors() const;
-  size_t row_bytes() const;      // over all tensors
-  uint64_t fingerprint() const;  // of the spec and kDecoderVersion, whatever the wire dtype
+  size_t row_bytes() const;      // Over all tensors.
+  uint64_t fingerprint() const;  // Of spec and kDecoderVersion, whatever the wire dtype.
   const ImageUse& images() const;
-  // Whether there are features whose values a tensor may not be able to hold: images, integers as
-  // another type, variable ones.
+  // Whether there are features whose values may not fit into a tensor: images, integers of another
+  // type, or variable features.
   bool fallible() const;
 
-  // Decodes `n` rows; row i of tensor t goes to outputs[t] + i * tensors()[t].row_bytes. Rows may
-  // be scattered over memory: they are fetched ahead. The caller has checked that each record has
-  // features() as stated. A row whose values a tensor cannot hold ends the call: the rows before it
-  // are written, those behind it are unspecified. Allocates nothing but a failure's message and
-  // what images take. REQUIRES: with images().decodes(), options.images has a transform and the
-  // ids of n rows.
+  // Decodes `n` rows. Row i of tensor t is written to outputs[t] + i * tensors()[t].row_bytes. Rows
+  // may be scattered over memory; they are prefetched. The caller must have checked that each
+  // record has features() as stated.
+  //
+  // If the values of a row do not fit into a tensor, the call ends there: the rows before it are
+  // written, and the rows after it are unspecified. Allocates only what images need, and the
+  // message of a failure.
+  // REQUIRES: with images().decodes(), options.images has a transform and the ids of n rows.
   DecodeOutcome DecodeRows(std::span<const FeatureColumn> columns, size_t n,
                            std::span<uint8_t* const> outputs,
                            const DecodeOptions& options = {}) const;

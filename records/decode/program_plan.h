@@ -1,4 +1,4 @@
-// What Program::Compile() leaves for Program::DecodeRows().
+// The plan that Program::Compile() makes for Program::DecodeRows().
 #ifndef PENSTOCK_RECORDS_DECODE_PROGRAM_PLAN_H_
 #define PENSTOCK_RECORDS_DECODE_PROGRAM_PLAN_H_
 
@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-// `column` is an index into features().
+// In every step, `column` is an index into features().
 struct BitsStep {
   size_t column = 0;
   std::shared_ptr<const BitTable> table;  // Shared by the programs of the spec.
@@ -35,53 +35,53 @@ struct FloatsStep {
   size_t count = 0;
 };
 
-// A value that the tensor's dtype does not hold exactly is a failure.
+// Fails if the tensor's dtype cannot hold a value exactly.
 struct IntegersStep {
   size_t column = 0;
   size_t count = 0;
 };
 
-// The feature's own bytes, from `first` on.
+// Copies the bytes of the feature, from `first` on.
 struct CopyStep {
   size_t column = 0;
   size_t first = 0;
 };
 
-// The same, with their axes moved.
+// As CopyStep, with the axes transposed.
 struct TransposeStep {
   size_t column = 0;
   size_t first = 0;
   ByteTranspose transpose;
 };
 
-// One byte as an i64. `add` leaves any byte an int64.
+// Converts one byte to an i64. No sum with `add` overflows.
 struct ByteStep {
   size_t column = 0;
   size_t byte = 0;
   int64_t add = 0;
 };
 
-// An encoded image to pixels.
+// Decodes an image to pixels.
 struct ImageStep {
   size_t column = 0;
   std::shared_ptr<const ImageOps> ops;
   uint64_t view = 0;
 };
 
-// Two variants: std::visit() of more than 11 alternatives goes through a table of functions, which
-// costs a fixed step of one number a third of its speed.
+// There are two nested variants, because std::visit() of more than 11 alternatives uses a table of
+// functions. That slows down a fixed step of one number by a third.
 using DecodeStep = std::variant<BitsStep, MateScoreStep, FloatsStep, IntegersStep, CopyStep,
                                 TransposeStep, ByteStep, VariableStep, ImageStep>;
 
-// Farther into a feature than this the processor's own prefetcher follows.
+// Beyond this many bytes of a feature, the processor's own prefetcher takes over.
 inline constexpr size_t kMaxFetchBytes = 1024;
 
 // steps[t] fills tensors[t].
 struct Program::Plan {
   std::vector<FeatureUse> features;
-  // By feature: how much of its place in a row to fetch ahead, at most kMaxFetchBytes.
+  // For each feature, how many bytes of its place in a row to prefetch; at most kMaxFetchBytes.
   std::vector<size_t> fetch_bytes;
-  std::vector<size_t> variable_columns;  // Features that rows have an entry for.
+  std::vector<size_t> variable_columns;  // Features for which rows have an entry.
   std::vector<TensorInfo> tensors;
   std::vector<DecodeStep> steps;
   size_t row_bytes = 0;

@@ -1,4 +1,4 @@
-// Program::DecodeRows() against independent formulas, for every level and dtype.
+// Compares Program::DecodeRows() with independent formulas, for every level and dtype.
 #include "records/decode/program.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Rows of features in memory of their own, at odd addresses.
+// Rows of features in separate memory, at odd addresses.
 class Features {
  public:
   explicit Features(size_t columns) : values_(columns), pointers_(columns) {}
@@ -66,7 +66,7 @@ Decoded Decode(const Program& program, Features& features, size_t n, SimdLevel l
   return decoded;
 }
 
-// Any bits tensor as doubles.
+// The elements of any bits tensor as doubles.
 std::vector<double> ToDoubles(Dtype dtype, const std::vector<uint8_t>& bytes) {
   std::vector<double> values;
   if (dtype == Dtype::kI8) {
@@ -86,7 +86,7 @@ std::vector<double> ToDoubles(Dtype dtype, const std::vector<uint8_t>& bytes) {
   return values;
 }
 
-// -0.0 and 0.0 are told apart.
+// Distinguishes -0.0 from 0.0.
 bool SameValue(double a, double b) { return a == b && std::signbit(a) == std::signbit(b); }
 
 struct Position {
@@ -104,8 +104,8 @@ Position RandomPosition(std::mt19937_64& random, int64_t s, bool mate) {
   return position;
 }
 
-// The cases of the golden vectors: all zero, all one, each bit alone, random ones with every kind
-// of score.
+// The cases of the golden vectors: all zeros, all ones, each bit alone, and random positions with
+// every kind of score.
 std::vector<Position> GoldenCases() {
   std::mt19937_64 random(7);
   std::vector<Position> positions(1554);
@@ -171,7 +171,7 @@ TEST_P(ChessTest, PlanesHoldTheDefinition) {
   }
 }
 
-// In runs of rows as they go to batches: some begin at a cache line, most do not.
+// Decodes runs of rows as for batches: some begin at a cache line, most do not.
 TEST_P(ChessTest, RunsPastTheCachesHoldTheSameBytes) {
   ASSERT_OK_AND_ASSIGN(const v1::DecodeSpec spec, LoadSpec("chess"));
   const auto [dtype, level] = GetParam();
@@ -278,7 +278,7 @@ TEST(ProgramTest, DecodesAnyNumberOfRows) {
   }
 }
 
-// A bits operation over small random dims, with its answer by indices.
+// A bits operation over small random dims, with the expected result computed from indices.
 struct RandomBits {
   explicit RandomBits(std::mt19937_64& random) {
     const size_t axes = 1 + random() % 4;
@@ -312,7 +312,8 @@ struct RandomBits {
     return spec;
   }
 
-  // Walks the stored elements and computes where each goes: the other way round than the program.
+  // Walks the stored elements and computes where each goes, in the opposite direction to the
+  // program.
   std::vector<double> Want(const uint8_t* row) const {
     std::vector<double> out(size);
     for (uint32_t stored = 0; stored < size; ++stored) {

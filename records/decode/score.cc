@@ -7,16 +7,16 @@
 namespace penstock {
 namespace {
 
-// expm1(y) for 0 <= y <= 44: y = n ln 2 + r with |r| <= ln 2 / 2 (+ rounding), then
-// 2^n (expm1(r) + 1) - 1. ln 2 is split so that n * kLn2High is exact (Cody and Waite).
+// Computes expm1(y) for 0 <= y <= 44: y = n ln 2 + r with |r| <= ln 2 / 2 (plus rounding), then 2^n
+// (expm1(r) + 1) - 1. ln 2 is split so that n * kLn2High is exact (Cody and Waite).
 constexpr double kLog2E = 0x1.71547652b82fep0;
 constexpr double kLn2High = 0x1.62e42feep-1;
 constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
-// Adding it leaves the nearest integer in the low bits of the mantissa.
+// Adding this leaves the nearest integer in the low bits of the mantissa.
 constexpr double kRound = 0x1.8p52;
 
-// Taylor's polynomial to r^13 / 13!: the next term is below 5e-18 for |r| <= 0.35. Even and odd
-// powers are summed apart, which halves the chain of dependent operations.
+// Taylor polynomial up to r^13 / 13!. The next term is below 5e-18 for |r| <= 0.35. Even and odd
+// powers are summed separately, which halves the chain of dependent operations.
 PENSTOCK_INLINE double Expm1Reduced(double r) {
   const double q = r * r;
   const double even =
@@ -30,7 +30,7 @@ PENSTOCK_INLINE double Expm1Reduced(double r) {
   return r + q * (even + r * odd);
 }
 
-// tanh(x) = e / (e + 2), e = expm1(2x), for x >= 0; from 22 on it is 1 in double.
+// tanh(x) = e / (e + 2) with e = expm1(2x), for x >= 0. From 22 on, it is 1 as a double.
 PENSTOCK_INLINE double TanhOfPositive(double x) {
   const double doubled = 2 * x;
   const double y = doubled < 44 ? doubled : 44;

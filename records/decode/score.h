@@ -1,4 +1,4 @@
-// Engine scores to training targets in [-1, 1]: the same bits on every machine.
+// Converts engine scores to training targets in [-1, 1], with the same bits on every machine.
 #ifndef PENSTOCK_RECORDS_DECODE_SCORE_H_
 #define PENSTOCK_RECORDS_DECODE_SCORE_H_
 
@@ -9,12 +9,12 @@
 
 namespace penstock {
 
-// tanh(x) by additions, multiplications and one division of doubles only, so that no library or
-// processor can change a bit. Within 4e-16 of the exact value. x must not be NaN.
+// tanh(x), computed only with additions, multiplications and one division of doubles, so that no
+// library or processor can change a bit. Within 4e-16 of the exact value. REQUIRES: x is not NaN.
 double Tanh(double x);
 
-// a: the score of a mate far away; b: from |s| = b on a mate scores no more than a;
-// k: the centipawns where an ordinary score is a * tanh(1).
+// a: the score of a distant mate. b: from |s| = b on, a mate scores a. k: the centipawns at which
+// an ordinary score is a * tanh(1).
 struct MateScoreParams {
   double a = 0.8;
   double b = 11;

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// From the definition, in the 64-bit mantissa of long double.
+// Computed from the definition, with the 64-bit mantissa of long double.
 long double Reference(const MateScoreParams& p, int64_t s, bool mate) {
   const long double size = std::fabs(static_cast<long double>(s));
   const long double sign = s > 0 ? 1 : s < 0 ? -1 : 0;
@@ -63,7 +63,7 @@ TEST(TanhTest, KeepsTheSignOfZero) {
   EXPECT_TRUE(std::signbit(Tanh(-0.0)));
 }
 
-// Bits fixed once: any other processor, compiler or flag must give them again.
+// These bits are fixed: any processor, compiler or flag must give the same.
 TEST(TanhTest, HasTheseBits) {
   EXPECT_EQ(std::bit_cast<uint64_t>(Tanh(0.0025)), 4567911018039777700u);
   EXPECT_EQ(std::bit_cast<uint64_t>(Tanh(0.5)), 4601996382546856691u);

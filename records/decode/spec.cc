@@ -25,7 +25,7 @@ constexpr int kMaxReportedErrors = 4;
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
-// Finds the first field of this name with an enumeration in `message` or those inside it.
+// Finds the first enum field with this name in `message` or in the messages inside it.
 const FieldDescriptor* FindEnumField(const Descriptor& message, const std::string& name) {
   const FieldDescriptor* field = message.FindFieldByName(name);
   if (field != nullptr && field->enum_type() != nullptr) return field;
@@ -35,8 +35,8 @@ const FieldDescriptor* FindEnumField(const Descriptor& message, const std::strin
   return nullptr;
 }
 
-// Lists the values that a field of an enumeration can have: "; it is one of I32, F32, BF16". Empty
-// if the spec has no such field.
+// Lists the values that an enum field can have: "; it is one of I32, F32, BF16". Empty if the spec
+// has no such field.
 std::string EnumValues(const std::string& field_name) {
   const google::protobuf::FileDescriptor& file = *v1::DecodeSpec::descriptor()->file();
   std::vector<std::string> values;
@@ -50,7 +50,7 @@ std::string EnumValues(const std::string& field_name) {
   return values.empty() ? "" : absl::StrCat("; it is one of ", absl::StrJoin(values, ", "));
 }
 
-// What the parser leaves out: the values that there are.
+// Adds what the parser's messages lack: the allowed values.
 std::string Hint(const std::string& message) {
   constexpr char kBeforeName[] = "for field \"";
   const size_t at = message.find(kBeforeName);
@@ -59,7 +59,7 @@ std::string Hint(const std::string& message) {
   return EnumValues(message.substr(begin, message.find('"', begin) - begin));
 }
 
-// Collects "source:line:column: reason", counted from 1 as editors do.
+// Collects "source:line:column: reason". Lines and columns count from 1, as in editors.
 class ErrorList : public google::protobuf::io::ErrorCollector {
  public:
   explicit ErrorList(absl::string_view source) : source_(source) {}

@@ -34,7 +34,7 @@ void SetOutput(uint32_t side, v1::Image& image) {
   }
 }
 
-// Returns whether there was an image operation.
+// Returns whether there is an image operation.
 bool SetOutputs(uint32_t side, v1::DecodeSpec& spec) {
   bool found = false;
   for (v1::TensorSpec& tensor : *spec.mutable_tensor()) {

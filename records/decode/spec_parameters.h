@@ -1,4 +1,4 @@
-// The parameters of built-in specs: images-train:72,label-1.
+// Applies the parameters of built-in specs, such as images-train:72,label-1.
 #ifndef PENSTOCK_RECORDS_DECODE_SPEC_PARAMETERS_H_
 #define PENSTOCK_RECORDS_DECODE_SPEC_PARAMETERS_H_
 
@@ -8,11 +8,11 @@
 
 namespace penstock {
 
-// Changes `spec` as `parameters` say, which are separated by commas:
-//   72       every image operation gives 72 x 72 pixels; resize_shorter becomes 72 * 8 / 7,
-//            rounded to nearest
-//   label-1  every label loses 1; label+1 adds 1
-// kInvalidArgument: other parameters, or ones that `spec` has no operation for.
+// Changes `spec` according to `parameters`, which are separated by commas:
+//   72       every image operation outputs 72 x 72 pixels; resize_shorter becomes 72 * 8 / 7,
+//   rounded to nearest
+//   label-1  subtracts 1 from every label; label+1 adds 1
+// kInvalidArgument: unknown parameters, or parameters for which `spec` has no operation.
 absl::Status ApplyParameters(absl::string_view parameters, v1::DecodeSpec& spec);
 
 }  // namespace penstock

@@ -3,22 +3,24 @@
 namespace penstock {
 namespace {
 
-// For each output element in order, where it is stored. Everything has been checked.
+// For each output element in order, the place where it is stored. REQUIRES: `bits` has been
+// checked.
 std::vector<BitSource> MapElements(const v1::Bits& bits, size_t size,
                                    std::span<const uint32_t> transpose) {
   const size_t axes = transpose.size();
-  std::vector<uint32_t> stride(axes, 1);  // of the stored axes
+  std::vector<uint32_t> stride(axes, 1);  // Of the stored axes.
   for (size_t i = axes - 1; i > 0; --i) {
     stride[i - 1] = stride[i] * bits.dims(static_cast<int>(i));
   }
   std::vector<bool> negative(bits.dims(static_cast<int>(bits.sign_axis())));
   for (const uint32_t index : bits.negative()) negative[index] = true;
 
-  // Where tables number the most significant bit first, the others count backwards in each byte.
+  // Tables count from the most significant bit of each byte. LSB_FIRST counts in the opposite
+  // direction.
   const uint32_t flip = bits.order() == v1::Bits::LSB_FIRST ? 7 : 0;
 
   std::vector<BitSource> elements(size);
-  std::vector<uint32_t> index(axes);  // on the stored axes
+  std::vector<uint32_t> index(axes);  // On the stored axes.
   for (BitSource& element : elements) {
     element.bit = bits.first_bit();
     for (size_t i = 0; i < axes; ++i) element.bit += index[i] * stride[i];

@@ -1,4 +1,4 @@
-// What the programs of one spec share.
+// Tables that the programs of one spec share.
 #ifndef PENSTOCK_RECORDS_DECODE_SPEC_TABLES_H_
 #define PENSTOCK_RECORDS_DECODE_SPEC_TABLES_H_
 
@@ -16,12 +16,12 @@ namespace penstock {
 // The bit tables of one spec, which are the same for every wire dtype. Not thread-safe.
 class SpecTables {
  public:
-  // Of the spec's bits number `place`, counted from 0 without gaps; built the first time. Shared by
-  // programs. REQUIRES: `bits` has been checked, `size` are its elements, output axis i is stored
-  // axis transpose[i].
+  // The table for the spec's bits operation number `place`, counted from 0 without gaps. It is
+  // built at the first call and shared by the programs. REQUIRES: `bits` has been checked and has
+  // `size` elements; output axis i is stored axis transpose[i].
   std::shared_ptr<const BitTable> Get(size_t place, const v1::Bits& bits, size_t size,
                                       std::span<const uint32_t> transpose);
-  size_t bytes() const;  // of memory
+  size_t bytes() const;  // Memory use.
 
  private:
   std::vector<std::shared_ptr<const BitTable>> tables_;

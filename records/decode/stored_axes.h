@@ -1,4 +1,4 @@
-// The fields that Bits and Bytes share: how elements are stored, and the tensor they become.
+// The fields that Bits and Bytes share: how elements are stored, and which tensor they become.
 #ifndef PENSTOCK_RECORDS_DECODE_STORED_AXES_H_
 #define PENSTOCK_RECORDS_DECODE_STORED_AXES_H_
 
@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// A view of an operation, which must outlive it.
+// A view of an operation, which must outlive this object.
 struct StoredAxes {
   using Sizes = google::protobuf::RepeatedField<uint32_t>;
 
@@ -26,13 +26,13 @@ struct StoredAxes {
   const Sizes& shape;
 };
 
-// Output axis i is stored axis transpose[i]; without the field the identity. kInvalidArgument: it
+// Output axis i is stored axis transpose[i]. Without the field, the identity. kInvalidArgument: it
 // is no permutation.
 absl::StatusOr<std::vector<uint32_t>> TransposeOf(const StoredAxes& axes);
 
-// The tensor's shape: `shape`, or else the dims in the order of `transpose`, of TransposeOf().
-// kInvalidArgument: `shape` does not hold `size` elements, the product of dims. `limit` and `unit`
-// are those of Product().
+// The tensor's shape: `shape`, or else the dims in the order of `transpose`, which comes from
+// TransposeOf(). `limit` and `unit` are as for Product(). kInvalidArgument: `shape` does not have
+// `size` elements, the product of dims.
 absl::StatusOr<std::vector<uint32_t>> ShapeOf(const StoredAxes& axes, size_t size,
                                               std::span<const uint32_t> transpose, size_t limit,
                                               absl::string_view unit);

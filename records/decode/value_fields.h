@@ -16,7 +16,7 @@
 
 namespace penstock {
 
-// A view of an operation, which must outlive it.
+// A view of an operation, which must outlive this object.
 struct ValueFields {
   template <typename Operation>
   ValueFields(const Operation& operation, absl::string_view field, uint32_t size,
@@ -35,12 +35,12 @@ struct ValueFields {
         presence_tensor(operation.presence_tensor()) {}
 
   bool any_length() const { return pad != nullptr || ragged != nullptr; }
-  // With any_length().
+  // REQUIRES: any_length().
   uint32_t length() const { return pad != nullptr ? pad->length() : ragged->max_length(); }
   double pad_value() const { return pad != nullptr ? pad->value() : 0; }
 
   absl::string_view size_field;  // "count" or "length".
-  uint32_t count;                // That field's value.
+  uint32_t count;                // The value of that field.
   bool has_default;
   const std::string& feature;
   const std::string& feature_list;
@@ -53,26 +53,27 @@ struct ValueFields {
   const std::string& presence_tensor;
 };
 
-// kInvalidArgument: fields that contradict one another. kFailedPrecondition: unknown ones in pad or
-// ragged.
+// kInvalidArgument: fields contradict each other. kFailedPrecondition: pad or ragged has unknown
+// fields.
 absl::Status CheckFields(const ValueFields& fields);
 
-// What a tensor holds.
+// The size of a tensor.
 struct Extent {
   std::vector<uint32_t> shape;
-  size_t item = 1;      // Elements of one item: with any_length(), all axes but the first.
-  size_t capacity = 0;  // Elements of all.
+  size_t item = 1;      // Elements of one item. With any_length(), all axes but the first.
+  size_t capacity = 0;  // Elements of the whole tensor.
 };
 
-// REQUIRES: CheckFields() is OK.
+// kInvalidArgument: a size is missing, or sizes contradict each other. kResourceExhausted: a limit
+// of a spec is exceeded. REQUIRES: CheckFields() is OK.
 absl::StatusOr<Extent> ExtentOf(const ValueFields& fields);
 
-// The feature, of which a tensor of that extent takes the values.
+// How a tensor of this extent uses its feature.
 FeatureUse UseOf(const ValueFields& fields, FeatureType type, const Extent& extent);
 
-// The name of the tensor of lengths; empty: there is none.
+// The name of the tensor with the lengths. Empty: there is none.
 std::string LengthTensorName(const std::string& name, const ValueFields& fields);
-// Adds the tensor that presence_tensor names, if it does.
+// Adds the tensor that presence_tensor names. Does nothing if the name is empty.
 absl::Status AddPresence(const std::string& presence_tensor, size_t column, PlanBuilder& plan);
 
 }  // namespace penstock

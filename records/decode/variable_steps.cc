@@ -14,14 +14,14 @@
 namespace penstock {
 namespace {
 
-// Integers decoded at a time on their way to another type.
+// Integers that are decoded at a time while they are converted to another type.
 constexpr size_t kBlock = 128;
 
 void Store64(uint8_t* out, size_t i, uint64_t value) {
   std::memcpy(out + i * sizeof(value), &value, sizeof(value));
 }
 
-// Repeats the first `done` bytes of [out, out + size) up to its end.
+// Repeats the first `done` bytes of [out, out + size) up to the end.
 void Repeat(uint8_t* out, size_t done, size_t size) {
   for (size_t n; done < size; done += n) {
     n = std::min(done, size - done);
@@ -29,7 +29,7 @@ void Repeat(uint8_t* out, size_t done, size_t size) {
   }
 }
 
-// Bytes from `first` on of a row, whose elements `fill` has: one for all, or all of them.
+// Fills the bytes of a row from `first` on. `fill` has one element for all, or one for each.
 void FillRest(std::span<const uint8_t> fill, size_t first, std::span<uint8_t> row) {
   if (first == row.size()) return;
   if (fill.size() == row.size()) {
@@ -40,7 +40,7 @@ void FillRest(std::span<const uint8_t> fill, size_t first, std::span<uint8_t> ro
   }
 }
 
-// Varints one after the other.
+// Reads varints one after the other.
 class VarintReader {
  public:
   explicit VarintReader(std::span<const uint8_t> bytes)
@@ -53,7 +53,7 @@ class VarintReader {
     return value;
   }
 
-  // So many bytes that follow.
+  // Skips the next `size` bytes and returns them.
   const uint8_t* Skip(size_t size) {
     const uint8_t* bytes = p_;
     p_ += size;
@@ -65,7 +65,7 @@ class VarintReader {
   const uint8_t* end_;
 };
 
-// The first `n` integers as the dtype; false: one of them is not exact.
+// Writes the first `n` integers as the dtype. False: one of them cannot be held exactly.
 bool WriteIntegers(const VariableValue& value, size_t n, Dtype dtype, SimdLevel level,
                    uint8_t* out) {
   VarintReader varints(value.bytes);

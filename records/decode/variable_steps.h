@@ -1,5 +1,5 @@
-// Steps whose feature a record may lack, or have in any length: they read each row through its
-// entry (records/format/variable_entry.h).
+// Steps for features that a record may lack, or may have in any length. They read each row through
+// its entry (records/format/variable_entry.h).
 #ifndef PENSTOCK_RECORDS_DECODE_VARIABLE_STEPS_H_
 #define PENSTOCK_RECORDS_DECODE_VARIABLE_STEPS_H_
 
@@ -14,25 +14,25 @@
 
 namespace penstock {
 
-// In each step `column` is an index into features().
+// In each step, `column` is an index into features().
 
-// Numbers, then what stands for those that a row lacks. An integer that the tensor's dtype does not
-// hold exactly is a failure.
+// Writes numbers, then the fill for numbers that a row lacks. Fails if the tensor's dtype cannot
+// hold an integer exactly.
 struct VariableNumbersStep {
   size_t column = 0;
   FeatureType type = FeatureType::kInt64;
-  size_t capacity = 0;        // Values beyond it are cut.
-  std::vector<uint8_t> fill;  // As the tensor has them: one number for all, or `capacity`.
+  size_t capacity = 0;        // Further values are cut.
+  std::vector<uint8_t> fill;  // In the tensor's form. One number for all, or `capacity` numbers.
 };
 
-// The bytes of one value, then the rest of the row from `fill`.
+// Writes the bytes of one value, and takes the rest of the row from `fill`.
 struct VariableBytesStep {
   size_t column = 0;
   size_t capacity = 0;
-  std::vector<uint8_t> fill;  // One byte for all, or `capacity`.
+  std::vector<uint8_t> fill;  // One byte for all, or `capacity` bytes.
 };
 
-// At most `count` values of a list, each cut or filled to `length` bytes.
+// Writes up to `count` values of a list, each cut or filled to `length` bytes.
 struct BytesListStep {
   size_t column = 0;
   size_t count = 0;
@@ -40,37 +40,37 @@ struct BytesListStep {
   uint8_t fill = 0;
 };
 
-// How many bytes of each value BytesListStep keeps; 0 where there is no value.
+// Writes how many bytes of each value BytesListStep keeps; 0 if there is no value.
 struct ListLengthsStep {
   size_t column = 0;
   size_t count = 0;
   size_t length = 0;
 };
 
-// How many items of a row are real.
+// Writes how many items of a row are real.
 struct LengthStep {
   size_t column = 0;
-  bool of_bytes = false;  // An item is so many bytes of the one value, instead of so many values.
+  bool of_bytes = false;  // An item is `item` bytes of the one value, not `item` values.
   size_t item = 1;
-  size_t capacity = 0;  // Items beyond it are cut.
+  size_t capacity = 0;  // Further items are cut.
 };
 
 struct PresenceStep {
   size_t column = 0;
 };
 
-// One integer and `add`. A sum outside of int64 is a failure.
+// Writes one integer plus `add`. Fails if the sum does not fit into an int64.
 struct LabelStep {
   size_t column = 0;
-  bool optional = false;  // Whether the row has an entry, instead of the integer.
+  bool optional = false;  // The row has an entry instead of the integer.
   int64_t add = 0;
-  int64_t absent = 0;  // Written as it is.
+  int64_t absent = 0;  // Written without `add`.
 };
 
 using VariableStep = std::variant<VariableNumbersStep, VariableBytesStep, BytesListStep,
                                   ListLengthsStep, LengthStep, PresenceStep, LabelStep>;
 
-// Each writes a row of `tensor` for each of `rows`, up to the first one that fails.
+// Each function writes a row of `tensor` for each of `rows`, up to the first row that fails.
 using StepFailure = std::optional<DecodeFailure>;
 using StepRows = std::span<const uint8_t* const>;
 StepFailure FillRows(const VariableNumbersStep& step, const TensorInfo& tensor, SimdLevel level,
@@ -88,7 +88,7 @@ StepFailure FillRows(const PresenceStep& step, const TensorInfo& tensor, SimdLev
 StepFailure FillRows(const LabelStep& step, const TensorInfo& tensor, SimdLevel level,
                      StepRows rows, uint8_t* out);
 
-// Why a row with this integer has no tensor of the dtype.
+// The error for an integer that the dtype cannot hold exactly.
 absl::Status NotExact(int64_t value, Dtype dtype);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// Features of any length, optional ones and integers of other types, against independent formulas,
-// for every level and dtype.
+// Compares features of any length, optional features, and integers of other types with independent
+// formulas, for every level and dtype.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -224,7 +224,7 @@ TEST(DecodeFailureTest, ALabelOutsideOfInt64NamesTheSum) {
                 1, "feature 'l': -9223372036854775807-2 is outside of int64: the spec adds -2");
 }
 
-// Integers `a` and `b` as F32 and a mate's bit, of which a row may fail by either integer.
+// Integers `a` and `b` as F32, and a mate bit. A row may fail because of either integer.
 class FailingRowsTest : public ::testing::Test {
  protected:
   static RecordRow Row(int64_t a, int64_t b) {
@@ -257,7 +257,7 @@ TEST_F(FailingRowsTest, TheLowestRowEndsTheCallAndThoseBeforeAreWritten) {
   }
 }
 
-// A random number tensor with an answer of its own: one value after the other, as doubles, which
+// A random number tensor with an independent result, computed value by value in doubles, which can
 // hold every integer that is drawn.
 struct RandomNumber {
   explicit RandomNumber(std::mt19937_64& random)
@@ -286,7 +286,7 @@ struct RandomNumber {
     return SpecOf(absl::StrCat("number { ", fields, "}"));
   }
 
-  // Of a record, or none.
+  // The values of a record, or none.
   std::optional<std::vector<double>> Values(std::mt19937_64& random) const {
     if (optional && random() % 4 == 0) return std::nullopt;
     const size_t items = padded ? random() % (length + (truncate ? 50 : 1)) : 1;
@@ -295,7 +295,7 @@ struct RandomNumber {
     return values;
   }
 
-  // Integers that BF16 holds, where the spec asks for it, else of up to 53 bits, or 24.
+  // Integers that BF16 can hold, if the spec asks for BF16; else integers of up to 53 or 24 bits.
   double Value(std::mt19937_64& random) const {
     if (floats) return static_cast<float>(static_cast<double>(random() % 2001) / 7 - 100);
     constexpr int kBits[] = {53, 31, 24, 8};

@@ -1,4 +1,4 @@
-// Compiles specs from text, and expects that Compile() refuses them.
+// Compiles specs from text, and checks that Compile() refuses them.
 #ifndef PENSTOCK_RECORDS_DECODE_TESTING_COMPILE_TEXT_H_
 #define PENSTOCK_RECORDS_DECODE_TESTING_COMPILE_TEXT_H_
 
@@ -18,7 +18,7 @@ inline absl::StatusOr<Program> CompileText(const std::string& text,
   return Program::Compile(*spec, dtype);
 }
 
-// With any wire dtype.
+// Expects this error with any wire dtype.
 inline void ExpectRefused(const std::string& text, absl::StatusCode code,
                           const std::string& message) {
   for (const WireDtype dtype : {WireDtype::kI8, WireDtype::kF64, WireDtype::kPacked}) {

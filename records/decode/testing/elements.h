@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// The wire dtypes with which tensors are those of the spec.
+// The wire dtypes with which the tensors are those of the spec.
 inline constexpr WireDtype kExpanded[] = {WireDtype::kI8, WireDtype::kBf16, WireDtype::kF32,
                                           WireDtype::kF64};
 

@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-// The bytes of the file; none if it cannot be read.
+// The bytes of the file. Empty if it cannot be read.
 inline std::string ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};

@@ -1,4 +1,4 @@
-// Rows as the chunk store packs features of any length.
+// Rows with features of any length, as the chunk store packs them.
 #ifndef PENSTOCK_RECORDS_DECODE_TESTING_VARIABLE_ROW_H_
 #define PENSTOCK_RECORDS_DECODE_TESTING_VARIABLE_ROW_H_
 
@@ -17,7 +17,7 @@ namespace penstock {
 using FeatureRow = std::vector<uint8_t>;
 
 inline FeatureRow VariableRow(bool present, size_t count, std::span<const uint8_t> bytes) {
-  constexpr size_t kGap = 3;  // The values may lie anywhere behind.
+  constexpr size_t kGap = 3;  // The values may be anywhere after the entry.
   FeatureRow row(kVariableEntryBytes + kGap, 0xee);
   row.insert(row.end(), bytes.begin(), bytes.end());
   const std::span<const uint8_t> values = std::span(row).subspan(kVariableEntryBytes + kGap);
