@@ -56,7 +56,7 @@ struct ImageUse {
 
 // Inputs of programs that decode images.
 struct ImageInputs {
-  ImageTransform* transform = nullptr;  // Owned by the calling thread.
+  ImageTransform* transform = nullptr;  // Used by the calling thread alone.
   // This key, and the ordinal of the record whose id is record_ids[i], determine the crop and flip
   // of row i (records/format/record_id.h).
   uint64_t augmentation_key = 0;

@@ -40,7 +40,7 @@ void Admission::SetAwaited(WindowState& window, bool awaited) {
   if (window.awaited == awaited) return;
   window.awaited = awaited;
   window.session->num_awaited += awaited ? 1 : -1;
-  changed_ = true;  // A stay may begin, or others may take what is ready.
+  changed_ = true;  // A stay may begin, or others may take memory of ready windows.
 }
 
 void Admission::SetReady(WindowState& window, Clock::time_point now) {
@@ -92,16 +92,16 @@ void Admission::Unpin(WindowState& window) {
   changed_ = true;
 }
 
-// What clients define must not keep them from reading it; that of windows which are only announced
-// waits.
+// Definitions reduce the room of windows that are only announced, but not that of windows in use:
+// what a client defines must not keep it from reading.
 uint64_t Admission::RoomFor(const WindowState& window) const {
   const uint64_t budget = store_.budget_bytes();
   if (window.in_use || store_.pinned_bytes() == 0) return budget;
   return budget - std::min(budget, store_.held_bytes());
 }
 
-// What others pin may be the window's chunks too, but then it takes as much as they do: only what
-// is unpinned makes a window fit that did not.
+// Others may pin chunks of this window too, but these count only once. So a window that did not fit
+// can fit only after something was unpinned.
 bool Admission::TryAdmit(WindowState& window) {
   if (store_.unpinned_bytes() < window.fits_at) return false;
   SessionState& session = *window.session;
@@ -277,7 +277,7 @@ bool Admission::Admit(WindowState& window, const Turns& turns, Clock::time_point
 }
 
 void Admission::RunInTurn(Waiting waiting, const Turns& turns, Clock::time_point now) {
-  // Those whose stay it is, then those whose last one was longest ago.
+  // Sessions in their stay come first, then those whose last stay ended longest ago.
   const auto rank = [waiting, now](const SessionState* session) {
     const WindowState& window = *(session->*waiting).first();
     const bool stays = !MayLose(*session, now);
@@ -296,8 +296,9 @@ void Admission::RunInTurn(Waiting waiting, const Turns& turns, Clock::time_point
     std::pop_heap(in_turn_.begin(), in_turn_.end(), later);
     NeededOrder<WindowState>& windows = in_turn_.back()->*waiting;
     const bool admitted = Admit(*windows.first(), turns, now);
-    // Smaller windows may not overtake, or a large one would wait for ever; those that a client
-    // waits for may overtake another client's: it cannot release what it has before it gets them.
+    // An announced window must not be overtaken by smaller ones, or a large one would wait for
+    // ever. A window in use may be overtaken by another client's, because a client cannot release
+    // what it has before it gets the windows that it waits for.
     if (!admitted && waiting == &SessionState::waiting_announced) return;
     if (!admitted || windows.empty()) {
       in_turn_.pop_back();

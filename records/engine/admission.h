@@ -1,4 +1,4 @@
-// Which windows get memory, and which give theirs up.
+// Decides which windows get memory, and which must give up theirs.
 #ifndef PENSTOCK_RECORDS_ENGINE_ADMISSION_H_
 #define PENSTOCK_RECORDS_ENGINE_ADMISSION_H_
 
@@ -14,30 +14,34 @@
 
 namespace penstock {
 
-// A window takes the memory of all its chunks at once, so windows never wait for one another with
-// half of their chunks pinned. Windows that were fetched from come first, then sessions in turn,
-// each with its earliest needed window. To make room for a window that was fetched from, windows
-// that were only announced give up theirs, last ready first, and so does any window that was not
-// read for `idle_pin`, longest first: its chunks are loaded again at the next fetch. It does so too
-// where rows of it were asked for, if its session gets none because it does not take those that it
-// was sent; then its chunks are loaded again when it does.
+// A window takes the memory of all its chunks at once, so windows never wait for each other with
+// half of their chunks pinned. Windows in use, which are those that were fetched from, come before
+// windows that are only announced. In each group, sessions take turns, each with its earliest
+// needed window.
 //
-// A client reads its windows side by side, so one that lacks a window soon waits with all others in
-// memory. Where those of all clients do not fit, clients therefore take turns in having theirs: the
-// one that waits takes what it lacks from those whose stay is over, of the one that had its turn
-// longest ago first, and then stays for a while from the moment that all are loaded. Nothing is
-// taken where that would not be enough.
+// To make room for a window in use, other windows yield: they give up their memory, and their
+// chunks are loaded again at the next fetch.
+//   - Windows that are only announced yield, the one that became ready last first.
+//   - Any window that was not read for `idle_pin` yields, the longest unread first. This includes a
+//     window whose rows were requested, if its session gets no parts because it does not take those
+//     that it was sent. Its chunks are then loaded again once the session does.
 //
-// Definitions count from the first word on: for them chunks go that nobody pins, and windows that
-// are only announced wait.
+// A client reads its windows side by side, so a client that lacks one soon waits while all its
+// others are in memory. If the windows of all clients do not fit, clients therefore take turns. A
+// client that waits takes what it lacks from clients whose stay is over, from the one whose turn
+// was longest ago first. It then stays for `stay`, counted from the moment when all its windows are
+// loaded. Nothing is taken unless it is enough.
 //
-// A server short of memory asks for all this at every turn, so Run() looks at no more than the
-// earliest needed window of each session, and at the chunks of one that did not fit only when as
-// much as it lacked was unpinned: with S sessions O(S log S), and the chunks of those windows and
-// of the ones that yield. How many windows wait or are ready does not matter, but where a session
-// takes from others: then it looks once at all that are in use.
+// Definitions count from OpenWindow() on. To make room for them, chunks that nobody pins are
+// evicted, and windows that are only announced wait.
 //
-// Not thread-safe: the scheduler's lock guards it.
+// A server that is short of memory calls Run() at every turn. So Run() looks only at the earliest
+// needed window of each session, and looks at the chunks of a window that did not fit only after as
+// much as it lacked was unpinned. With S sessions, it takes O(S log S), plus the chunks of these
+// windows and of windows that yield. The numbers of waiting and ready windows do not matter, except
+// when a session takes from others: Run() then looks once at all windows in use.
+//
+// Not thread-safe: guarded by the scheduler's lock.
 class Admission {
  public:
   using Clock = std::chrono::steady_clock;
@@ -45,32 +49,33 @@ class Admission {
   Admission(uint64_t budget_bytes, Clock::duration idle_pin, Clock::duration stay)
       : store_(budget_bytes), idle_pin_(std::max(idle_pin, Clock::duration(1))), stay_(stay) {}
 
-  // Memory of a window with all its chunks; saturates.
+  // Memory in bytes of a window with all its chunks. Saturates.
   static uint64_t WindowBytes(const WindowState& window) {
     return ChunkStore::WindowBytes(window.definition, *window.session->layout, window.table_bytes);
   }
 
-  // kWaiting until Run() admits it.
+  // The window becomes kWaiting, until Run() admits it.
   void Enqueue(WindowState& window);
-  // It is fetched from, for the first time.
+  // Call it when the window is fetched from for the first time.
   void Use(WindowState& window, Clock::time_point now);
-  // Its rows are there: kReady, until it yields.
+  // The rows of the window are available: it is kReady until it yields.
   void SetReady(WindowState& window, Clock::time_point now);
-  // Its rows were read.
+  // Rows of the window were read.
   void Touch(WindowState& window, Clock::time_point now);
-  // Takes the window out of the queue, or its memory from it. REQUIRES: no job holds it.
+  // Removes the window from the queue, or takes its memory from it. REQUIRES: no job holds it.
   void Withdraw(WindowState& window);
-  // No job holds it any more.
+  // No job holds the window any more.
   void NoteIdle(WindowState& window);
-  // Of what store().Hold() took.
+  // Gives back bytes that store().Hold() took.
   void LetGo(uint64_t bytes);
 
-  // The session ends; its windows are withdrawn.
+  // The session ends. REQUIRES: its windows are withdrawn.
   void Forget(SessionState& session) { std::erase(stalled_, &session); }
 
-  // Sessions that did not read, and may have parts again, get in line for what they have yielded.
+  // Sessions that did not read, and may have parts again, queue for the windows that yielded.
   void Resume(const Turns& turns);
-  // Admits what fits: such windows are then kLoading or kBuilding, and work of their sessions.
+  // Admits what fits. Admitted windows become kLoading or kBuilding, and part of window_work of
+  // their sessions.
   void Run(const Turns& turns, Clock::time_point now);
   // Whether Run() may find room that it did not find before.
   bool MayAdmit(Clock::time_point now) const {
@@ -78,14 +83,14 @@ class Admission {
   }
 
   bool anyone_waits() const { return num_waiting_ > 0; }
-  // When Run() may find more room although nothing happened.
+  // The time from which Run() may find more room although nothing happened.
   Clock::time_point next_change() const { return std::min(next_yield(), next_stay_end_); }
 
   ChunkStore& store() { return store_; }
   const ChunkStore& store() const { return store_; }
   size_t num_waiting() const { return num_waiting_; }
   uint64_t num_yielded() const { return num_yielded_; }
-  // Windows whose chunks were looked at, to see whether they fit.
+  // Number of windows whose chunks were examined to see whether they fit.
   uint64_t num_looks() const { return num_looks_; }
 
  private:
@@ -96,38 +101,38 @@ class Admission {
     return window.in_use ? &SessionState::waiting_used : &SessionState::waiting_announced;
   }
   void Dequeue(WindowState& window);
-  // Admits of `waiting`, of sessions in turn.
+  // Admits windows of `waiting`, with sessions in turn.
   void RunInTurn(Waiting waiting, const Turns& turns, Clock::time_point now);
   uint64_t RoomFor(const WindowState& window) const;
   bool TryAdmit(WindowState& window);
-  // How much it lacks of what it needs. REQUIRES: TryAdmit() has just refused it.
+  // How many bytes the window lacks. REQUIRES: TryAdmit() has just refused it.
   uint64_t Lacks(const WindowState& window) const;
-  // Windows that are only announced make room, if theirs is enough.
+  // Admits the window if windows that are only announced have enough memory; they yield.
   bool AdmitBeforeAnnounced(WindowState& window);
-  // The same as TryAdmit(), where others may have to make room.
+  // As TryAdmit(), but others may have to make room.
   bool Admit(WindowState& window, const Turns& turns, Clock::time_point now);
   void SetAwaited(WindowState& window, bool awaited);
   Clock::time_point next_yield() const;
-  // Of the windows that are ready the one that was not read for longest, or null.
+  // Of the ready windows, the one that was not read for longest; null if there is none.
   WindowState* LongestUnread() const;
-  // False: its rows are being read, or will be as soon as it is its session's turn.
+  // False: rows of the window are being read, or will be as soon as it is its session's turn.
   static bool MayYieldUnread(const WindowState& window, const Turns& turns);
   void Yield(WindowState& window);
-  // The same for one that is in use: what was asked of it waits for its memory.
+  // As Yield(), for a window in use. Requests for its rows wait until it has memory again.
   void YieldUsed(WindowState& window, const Turns& turns);
 
-  // Whether others may take what `session` has.
+  // Whether others may take memory of the session's windows.
   static bool MayLose(const SessionState& session, Clock::time_point now);
-  // Begins and ends the stays that are due.
+  // Begins and ends stays that are due.
   void UpdateStays(const Turns& turns, Clock::time_point now);
-  // What sessions whose stay is over have of windows in use.
+  // Sums up the windows in use of sessions whose stay is over.
   void CountLosable(const Turns& turns, Clock::time_point now);
   // Admits a window in use with the memory of other sessions' windows in use, if that is enough.
   bool AdmitInTheirPlace(WindowState& window, const Turns& turns, Clock::time_point now);
-  // Fills candidates_ with windows that `session` may push out, those to go first first; their
+  // Fills candidates_ with the windows that `session` may push out, in that order. Returns their
   // bytes.
   uint64_t FindCandidates(const SessionState& session, Clock::time_point now);
-  // What waits for a session that did not read.
+  // Queues the windows of a session that did not read and whose requests wait.
   void Requeue(SessionState& session);
   void Requeue(WindowState& window);
   void Unpin(WindowState& window);
@@ -135,14 +140,14 @@ class Admission {
   ChunkStore store_;
   const Clock::duration idle_pin_;
   const Clock::duration stay_;
-  // Windows that are ready, by `last_used`: those that were fetched from, and the others.
+  // Ready windows, ordered by `last_used`: those in use, and those that are only announced.
   Windows used_;
   Windows announced_;
-  std::vector<SessionState*> stalled_;    // With stalled_at_bytes.
-  std::vector<SessionState*> in_turn_;    // Of RunInTurn(): kept for its memory.
-  std::vector<WindowState*> candidates_;  // Of AdmitInTheirPlace(), too.
-  uint64_t losable_bytes_ = 0;            // See CountLosable().
-  uint64_t announced_bytes_ = 0;          // Of announced_.
+  std::vector<SessionState*> stalled_;    // Sessions with stalled_at_bytes.
+  std::vector<SessionState*> in_turn_;    // For RunInTurn(): kept for its memory.
+  std::vector<WindowState*> candidates_;  // For AdmitInTheirPlace(): likewise.
+  uint64_t losable_bytes_ = 0;            // Computed by CountLosable().
+  uint64_t announced_bytes_ = 0;          // Bytes of announced_.
   Clock::time_point next_stay_end_ = Clock::time_point::max();
   bool changed_ = false;  // Since the last Run().
   size_t num_waiting_ = 0;

@@ -12,11 +12,11 @@ namespace {
 
 using Phase = WindowState::Phase;
 
-constexpr uint64_t kChunkBytes = 512 + 2;  // Of a record without features in shard "s".
+constexpr uint64_t kChunkBytes = 512 + 2;  // For a record without features in shard "s".
 constexpr auto kIdlePin = std::chrono::seconds(30);
 constexpr auto kStay = std::chrono::seconds(1);
 
-// The scheduler's part without its threads. No window has a chunk of another.
+// The scheduler's part, without its threads. No two windows share a chunk.
 class AdmissionTest : public ::testing::Test {
  protected:
   AdmissionTest() { SetBudget(4); }
@@ -49,7 +49,7 @@ class AdmissionTest : public ::testing::Test {
     admission_->Use(window, now_);
     return window;
   }
-  // As the scheduler does before it looks for work.
+  // Does what the scheduler does before it looks for work.
   void Run() {
     if (admission_->MayAdmit(now_)) admission_->Run(turns_, now_);
   }
@@ -122,7 +122,7 @@ TEST_F(AdmissionTest, AnAnnouncedWindowYieldsAsSoonAsItIsReady) {
   EXPECT_TRUE(IsAdmitted(read));
 }
 
-// Otherwise a client whose definitions are large would never have a window ready.
+// Otherwise a client with large definitions would never have a window ready.
 TEST_F(AdmissionTest, OneAnnouncedWindowIsAdmittedWhateverDefinitionsTake) {
   SessionState& session = AddSession();
   admission_->store().Hold(2 * kChunkBytes);
@@ -156,7 +156,7 @@ TEST_F(AdmissionTest, WindowsThatWereNotReadForAWhileYieldLongestFirst) {
   EXPECT_EQ(second.phase, Phase::kYielded);
 }
 
-// A client has heard of its rows before the job that brought them has ended.
+// A client may learn of its rows before the job that brought them has ended.
 TEST_F(AdmissionTest, WhatAJobHeldYieldsOnceItEnds) {
   SessionState &one = AddSession(), &two = AddSession();
   WindowState& held = OpenAndUse(one, 3, 1);
@@ -173,7 +173,7 @@ TEST_F(AdmissionTest, WhatAJobHeldYieldsOnceItEnds) {
   EXPECT_EQ(held.phase, Phase::kYielded);
 }
 
-// Two sessions that read two windows each, where three fit.
+// Two sessions read two windows each, but only three windows fit.
 TEST_F(AdmissionTest, SessionsWhoseWindowsDoNotFitTogetherHaveTheirsInTurns) {
   SetBudget(3);
   SessionState &one = AddSession(), &two = AddSession();
@@ -188,7 +188,7 @@ TEST_F(AdmissionTest, SessionsWhoseWindowsDoNotFitTogetherHaveTheirsInTurns) {
   EXPECT_EQ(first.phase, Phase::kYielded);
   admission_->SetReady(second, now_);
   admission_->SetReady(own, now_);
-  // It is asked of again, and has to wait for the end of the other one's stay.
+  // Its rows are requested again. It must wait for the end of the other session's stay.
   admission_->Enqueue(first);
   Run();
   EXPECT_FALSE(IsAdmitted(first));
@@ -249,7 +249,7 @@ TEST_F(AdmissionTest, NothingIsTakenWhereItWouldNotBeEnough) {
   EXPECT_TRUE(IsAdmitted(large));
 }
 
-// 64 sessions, 40 windows each; windows looked at, where each turn would look at all that wait.
+// 64 sessions with 40 windows each. Checks that not every turn looks at all waiting windows.
 TEST_F(AdmissionTest, LooksOnlyAtWindowsThatMayFit) {
   constexpr uint64_t kSessions = 64, kWindows = 40;
   SessionState& holder = AddSession();

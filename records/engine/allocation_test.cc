@@ -1,5 +1,5 @@
-// Counts calls of operator new, so it is a program of its own. libjpeg-turbo takes memory for each
-// image by malloc(), which is not counted.
+// Counts calls of operator new, and is therefore a separate program. libjpeg-turbo allocates memory
+// for each image with malloc(), which is not counted.
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-// Drops what it gets.
+// Drops everything that it receives.
 class Sink : public SessionEvents {
  public:
   void OnWindowReady(uint64_t, uint64_t) override {}
@@ -40,8 +40,8 @@ class Sink : public SessionEvents {
 
 using AllocationTest = EngineFixture;
 
-// Allocations during 20 rounds, after 20 others. A moment with more parts in use than ever before
-// takes a buffer or two, once.
+// Counts allocations during 20 rounds, after 20 rounds of warm-up. If more parts are in use at a
+// moment than ever before, a buffer or two is allocated, once.
 uint64_t AllocationsOf(absl::FunctionRef<void()> round) {
   for (int warm_up = 0; warm_up < 20; ++warm_up) round();
   const uint64_t before = allocations;
@@ -65,15 +65,15 @@ TEST_F(AllocationTest, PartsOfAReadyWindowTakeNoMemory) {
                         .stride = 1000,
                         .count = 4,
                         .needed_at = request};
-      if (!session->Fetch(fetch).ok()) std::abort();  // gMock's matchers take memory.
+      if (!session->Fetch(fetch).ok()) std::abort();  // gMock's matchers allocate memory.
       rows += 3600;
     }
     client.Await(rows);
   };
-  EXPECT_LE(AllocationsOf(round), 8u);  // 400 requests.
+  EXPECT_LE(AllocationsOf(round), 8u);  // For 400 requests.
 }
 
-// 20 rounds decode 4,000 images, with another crop in each round.
+// 20 rounds decode 4,000 images, with different crops in each round.
 TEST_F(AllocationTest, ImagesTakeNoMemoryOfOurs) {
   constexpr uint32_t kImages = 200;
   std::vector<std::string> payloads;

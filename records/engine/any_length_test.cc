@@ -1,4 +1,4 @@
-// Records whose features have any length, from the file to parts.
+// Tests records whose features have any length, from the file to parts.
 #include <cstring>
 #include <optional>
 #include <string>
@@ -28,7 +28,7 @@ tensor { name: "w" number { feature: "w" type: FLOAT count: 2 optional: true def
                             presence_tensor: "has_w" } }
 tensor { name: "id" label { feature: "id" } }
 )";
-// Of its tensors: tokens, num_tokens, text, w, has_w, id.
+// Bytes of the tensors: tokens, num_tokens, text, w, has_w, id.
 const std::vector<size_t> kRowBytes = {96, 8, 8, 8, 1, 8};
 
 template <typename T>
@@ -50,7 +50,7 @@ struct AnyRecord {
     if (w) entries += Entry("w", Field(2, FloatField(1, (*w)[0]) + FloatField(1, (*w)[1])));
     return Example(entries);
   }
-  // What decoding must give: the definition, spelled out.
+  // The expected result of decoding, written out from the definition.
   std::string Row() const {
     std::string row;
     for (size_t i = 0; i < 12; ++i) Append(i < tokens.size() ? tokens[i] : int64_t{-1}, row);
@@ -90,7 +90,7 @@ Fetch FetchAll(const OpenWindow& window, uint64_t request) {
   return {.request = request, .window = window.window, .rows = window.rows, .needed_at = request};
 }
 
-// Decodes every row where it is asked to, and says which errors followed.
+// Decodes every row in the event, and records which errors followed.
 class RowReader final : public Recorder {
  public:
   bool DecodesRows() const override { return true; }
@@ -259,7 +259,7 @@ TEST_F(AnyLengthTest, RawRecordsGivePartsOfTheirBytes) {
 
 constexpr char kNarrow[] = R"(tensor { name: "id" number { feature: "id" count: 1 as: F32 } })";
 
-// 60 records, of which the fortieth, in the fourth chunk, has an id that no float32 holds.
+// 60 records. One in the fourth chunk, the fortieth, has an id that no float32 can hold.
 std::vector<std::string> OneWideId() {
   std::vector<AnyRecord> records = RandomRecords(60);
   records[40].id = (int64_t{1} << 62) + 1;
@@ -280,7 +280,7 @@ TEST_F(AnyLengthTest, ARowThatCannotBeDecodedIsAnErrorOfItsRequest) {
   EXPECT_THAT(error.status, StatusIs(absl::StatusCode::kInvalidArgument,
                                      HasSubstr("shard 'records.tfrecord', chunk at")));
   EXPECT_THAT(std::string(error.status.message()), HasSubstr("record 4: "));
-  // The session goes on, and so does the window.
+  // The session and the window remain usable.
   ASSERT_OK(session->Fetch({.request = 2, .window = 0, .first_row = 0, .rows = 40}));
   EXPECT_TRUE(client.WaitRows(2, 40));
   ASSERT_OK(session->Fetch({.request = 3, .window = 0, .first_row = 40, .rows = 1}));

@@ -1,4 +1,4 @@
-// Windows under a budget that does not hold all of them.
+// Tests windows under a budget that does not have room for all of them.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class BudgetTest : public EngineFixture {
  protected:
-  // Bytes that a window of one chunk takes.
+  // The bytes that a window of one chunk takes.
   uint64_t WindowCost() {
     Start();
     Recorder client;
@@ -24,8 +24,8 @@ class BudgetTest : public EngineFixture {
     EXPECT_TRUE(client.WaitReady(0));
     return engine_->stats().pinned_bytes;
   }
-  // An engine in which so many windows of one chunk fit, beside the definitions of a few and an
-  // eighth for parts.
+  // Starts an engine with room for `windows` windows of one chunk, for a few definitions, and for
+  // parts, which get an eighth.
   void StartWithRoomFor(double windows, EngineLimits limits = {}) {
     const double store = windows * static_cast<double>(WindowCost()) + 3'000;
     const auto budget = static_cast<uint64_t>(store * 8 / 7);
@@ -44,7 +44,7 @@ class BudgetTest : public EngineFixture {
     }
     return session.stats().starved_windows > 0;
   }
-  // Windows of the first `n` chunks, numbered from `first` on, one after the other.
+  // Reads windows of the first `n` chunks, numbered from `first` on, one after the other.
   void ReadAndRelease(Session& session, Recorder& client, uint64_t first, uint64_t n) {
     for (uint64_t w = 0; w < n; ++w) {
       OpenAndFetch(session, client, first + w, w);
@@ -108,7 +108,7 @@ TEST_F(BudgetTest, WindowsOpenedAheadMakeRoomForTheOneThatIsRead) {
   ExpectAnswer(client, window, FetchAll(window, 4));
   EXPECT_EQ(engine_->stats().windows_yielded, 1u);
   ASSERT_OK(session->Release(4));
-  // The one that gave up its memory is loaded again when it is read.
+  // The window that gave up its memory is loaded again when it is read.
   const OpenWindow first = data_->Window(1, {1});
   ASSERT_OK(session->Fetch(FetchAll(first, 1)));
   ExpectAnswer(client, first, FetchAll(first, 1));
@@ -141,7 +141,7 @@ TEST_F(BudgetTest, WhatAClientAsksForAndDoesNotReadYieldsToAnother) {
   OpenAndFetch(*two, other, 1, 1);
   EXPECT_EQ(engine_->stats().windows_yielded, 1u);
   EXPECT_EQ(stopped.order().size(), 1u);
-  // What it asks for in the meantime waits too.
+  // Requests made in the meantime wait too.
   ASSERT_OK(one->Fetch(FetchAll(window, 2)));
   EXPECT_EQ(engine_->stats().waiting_windows, 0u);
   stopped.DropParts();
@@ -156,7 +156,7 @@ TEST_F(BudgetTest, AClientWhoseRowsWaitForMemoryIsCountedAsStarved) {
   auto one = Open(starved), two = Open(other);
   OpenAndFetch(*one, starved, 1, 0);
   EXPECT_EQ(one->stats().starved_windows, 0u);
-  OpenAndFetch(*two, other, 1, 1);  // In its place, and it stays.
+  OpenAndFetch(*two, other, 1, 1);  // Takes its place, and stays.
   ASSERT_OK(one->Fetch(FetchAll(data.Window(1, {0}), 2)));
   EXPECT_TRUE(BecomesStarved(*one));
   EXPECT_EQ(two->stats().starved_windows, 0u);
@@ -165,7 +165,7 @@ TEST_F(BudgetTest, AClientWhoseRowsWaitForMemoryIsCountedAsStarved) {
   EXPECT_EQ(one->stats().starved_windows, 0u);
 }
 
-// Storage that hangs must not be taken for a want of memory: clients wait for that without end.
+// Storage that hangs must not look like a lack of memory, for which clients wait without end.
 TEST_F(BudgetTest, AWindowThatNoThreadHasLookedAtIsNotStarved) {
   const ChessData& data = MakeData();
   Start({.threads = 1});
@@ -183,7 +183,7 @@ TEST_F(BudgetTest, AWindowThatNoThreadHasLookedAtIsNotStarved) {
   ExpectAnswer(client, data.Window(2, {1}), FetchAll(data.Window(2, {1}), 2));
 }
 
-// Nobody looks for it any more.
+// Nothing looks for it any more.
 TEST_F(BudgetTest, AClientThatStoppedReadingMayLeave) {
   const ChessData& data = MakeData({.shards = 1, .chunks_per_shard = 2, .records_per_chunk = 2000});
   StartWithRoomFor(
@@ -222,14 +222,14 @@ TEST_F(BudgetTest, DefinitionsOfWindowsThatWaitAreInTheBudget) {
   auto session = Open(client);
   ReadAndRelease(*session, client, 0, 4);
   EXPECT_EQ(engine_->stats().chunks_evicted, 0u);
-  // None of them needs a chunk that is not there, and yet chunks go.
+  // None of these windows needs a missing chunk, but chunks are evicted all the same.
   for (uint64_t w = 100; w < 150; ++w) ASSERT_OK(session->OpenWindow(data.Window(w, {0})));
   EXPECT_GT(engine_->stats().chunks_evicted, 0u);
-  // Windows that were pinned before the last of them came may exceed the budget together with them.
+  // The last windows that were pinned may exceed the budget together with the definitions.
   constexpr uint64_t kDefinitions = 54 * 1'000;
   const EngineStats stats = engine_->stats();
   EXPECT_LE(stats.resident_bytes, std::max(stats.budget_bytes, stats.pinned_bytes + kDefinitions));
-  // What is read is served all the same.
+  // Windows that are read are served all the same.
   ReadAndRelease(*session, client, 200, 4);
   session = nullptr;
   EXPECT_EQ(engine_->stats().pinned_bytes, 0u);
@@ -251,7 +251,7 @@ TEST_F(BudgetTest, DefinitionsBeyondTheirLimitAreRefusedWithTheNumbers) {
   EXPECT_OK(second->OpenWindow(data.Window(1, {0})));
 }
 
-// Its tables take about 1 MB.
+// A spec whose tables take about 1 MB.
 StreamOptions LargeSpec(const std::string& feature) {
   StreamOptions options;
   options.spec.add_tensor()->set_name("x");

@@ -1,4 +1,4 @@
-// A loaded chunk: its records' features, packed.
+// A loaded chunk: the packed features of its records.
 #ifndef PENSTOCK_RECORDS_ENGINE_CHUNK_H_
 #define PENSTOCK_RECORDS_ENGINE_CHUNK_H_
 
@@ -12,17 +12,17 @@
 
 namespace penstock {
 
-// Row r begins at rows() + r * row_bytes of the layout; rows of damaged records are undefined.
-// Values of variable features lie behind the last row.
-// Filled by the chunk loader, then immutable; thread-compatible.
+// Row r begins at rows() + r * row_bytes of the layout. Rows of damaged records are undefined.
+// Values of variable features follow the last row.
+// The chunk loader fills it; afterwards it is immutable. Thread-compatible.
 class Chunk {
  public:
   Chunk() = default;
-  // Memory for `records` rows and `value_bytes` behind them, not initialised. `memory` must outlive
-  // it.
+  // Allocates memory for `records` rows and `value_bytes` after them, not initialised. `memory`
+  // must outlive the chunk.
   Chunk(PageMemory& memory, uint32_t records, size_t row_bytes, size_t value_bytes)
       : rows_(memory.TakeOwned(records * row_bytes + value_bytes)), num_records_(records) {}
-  // None of whose records is sound.
+  // A chunk none of whose records is sound.
   explicit Chunk(uint32_t records) : num_records_(records) {}
 
   uint8_t* rows() { return rows_.get(); }
@@ -46,7 +46,7 @@ class Chunk {
   PageMemory::Taken rows_;
   uint32_t num_records_ = 0;
   uint32_t num_holdout_ = 0;
-  std::vector<uint64_t> holdout_;  // A bit a record; empty: all 0.
+  std::vector<uint64_t> holdout_;  // One bit per record. Empty: all are 0.
   ListedDamage damage_;
 };
 

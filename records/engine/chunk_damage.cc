@@ -48,7 +48,7 @@ LoadError DiagnoseChunk(const ShardRef& shard, const ChunkRef& chunk,
   for (size_t offset = 0; offset < raw.size(); ++record) {
     absl::StatusOr<Frame> frame = ParseFrame(raw, offset, Verify::kPayload);
     if (!frame.ok()) {
-      // With a sound length the next record can still be found.
+      // If the length is sound, the next record can still be found.
       const bool broken = !ParseFrame(raw, offset, Verify::kLength).ok();
       return RecordDamaged(shard, chunk, record, broken, frame.status());
     }
@@ -57,8 +57,9 @@ LoadError DiagnoseChunk(const ShardRef& shard, const ChunkRef& chunk,
   return SoundButOther(shard, chunk, record, "sound records, but not those of the manifest");
 }
 
-// The records' own CRCs cover every byte of a plain chunk, so no damage leaves all of them sound.
-// They do not cover the headers of a compressed one, and other files have none.
+// The CRCs of the records cover every byte of a plain chunk, so at least one of them shows any
+// damage. They do not cover the headers of a compressed chunk. Files of other containers have no
+// such CRCs.
 LoadError SoundButOther(const ShardRef& shard, const ChunkRef& chunk, uint32_t records,
                         absl::string_view what) {
   if (shard.container == Container::kTfRecord || records != chunk.records) {

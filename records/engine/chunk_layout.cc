@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Of what decides which records are refused, and how the others are kept.
+// Contains everything that decides which records are refused, and how the others are stored.
 std::string KeyOf(const VariableUse& use) {
   return absl::StrCat("~", use.optional, use.sequence, use.list, ":", use.min_count, ":",
                       use.max_count, ":", use.multiple, ":", use.max_bytes, ";");
@@ -25,7 +25,7 @@ ChunkLayout::ChunkLayout(std::span<const FeatureUse> features, std::string holdo
     offsets_.push_back(row_bytes_);
     row_bytes_ += feature.row_bytes();
     has_variable_ |= feature.variable.has_value();
-    // Sizes before names, so that no name can imitate another key.
+    // Sizes come before names, so that no name can imitate another key.
     absl::StrAppend(&key_, static_cast<int>(feature.type), ":", feature.count, ":",
                     feature.name.size(), ":", feature.name);
     if (feature.variable) absl::StrAppend(&key_, KeyOf(*feature.variable));

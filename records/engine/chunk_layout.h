@@ -1,4 +1,4 @@
-// Which bytes of a record the chunk store keeps.
+// Defines which bytes of a record the chunk store keeps.
 #ifndef PENSTOCK_RECORDS_ENGINE_CHUNK_LAYOUT_H_
 #define PENSTOCK_RECORDS_ENGINE_CHUNK_LAYOUT_H_
 
@@ -12,14 +12,14 @@
 
 namespace penstock {
 
-// A row holds the features of a decode program back to back in their order, numbers in
-// little-endian; of a variable feature an entry (variable_entry.h), whose bytes lie behind the rows
-// of the chunk. The row length is the same for all records, so no index is needed to find one.
+// A row has the features of a decode program one after the other, in their order, with numbers in
+// little-endian. For a variable feature it has an entry (variable_entry.h), whose bytes follow the
+// rows of the chunk. All rows have the same length, so no index is needed to find one.
 // Immutable; thread-safe.
 class ChunkLayout {
  public:
-  // `holdout_feature` (empty: the whole payload) decides the split but is kept only if the program
-  // uses it too.
+  // `holdout_feature` (empty: the whole payload) decides the split. It is stored only if the
+  // program uses it too. `holdout_threshold` is the held-out share times 2^32; 0 means no holdout.
   ChunkLayout(std::span<const FeatureUse> features, std::string holdout_feature,
               uint32_t holdout_threshold);
 
@@ -33,14 +33,14 @@ class ChunkLayout {
   const std::string& holdout_feature() const { return holdout_feature_; }
   uint32_t holdout_threshold() const { return holdout_threshold_; }
 
-  // Equal for layouts that keep the same bytes and split alike.
+  // Equal for layouts that store the same bytes and split records in the same way.
   const std::string& key() const { return key_; }
 
-  // What values of variable features take at most in a chunk of so many bytes: they are kept as
-  // the records encode them.
+  // The most bytes that values of variable features take in a chunk of `raw_bytes` decompressed
+  // bytes. They are stored as the records encode them.
   uint64_t ValueBytes(uint64_t raw_bytes) const { return has_variable_ ? raw_bytes : 0; }
 
-  // Memory of a chunk of so many records and bytes, decompressed; saturates.
+  // Memory in bytes of a chunk with this many records and decompressed bytes. Saturates.
   uint64_t ChunkBytes(uint64_t records, uint64_t raw_bytes) const;
 
  private:

@@ -34,8 +34,8 @@ absl::Status ChunkLoader::ReadOnce(const ShardRef& shard, const ChunkRef& chunk,
   return status;
 }
 
-// A file that was replaced is still open as it was, so what does not fit is read once more from
-// the file of today.
+// If a file was replaced, the old one is still open. So bytes that do not match are read once more,
+// after the file is opened again.
 absl::StatusOr<std::span<const uint8_t>> ChunkLoader::Read(const ShardRef& shard,
                                                            const ChunkRef& chunk,
                                                            bool& checksum_holds) {
@@ -120,7 +120,7 @@ std::optional<Chunk> ChunkLoader::Load(const ShardRef& shard, const ChunkRef& ch
   if (!bytes.ok()) return fail(bytes.status());
   auto raw = FramesOf(shard, chunk, *bytes);
   if (!raw.ok()) {
-    // Sound bytes can be too much for a decompressor.
+    // A decompressor may fail for other reasons although the bytes are sound.
     if (checksum_holds && !absl::IsDataLoss(raw.status())) return fail(raw.status());
     error = RecordDamaged(shard, chunk, 0, /*rest_of_chunk=*/true, raw.status());
     return std::nullopt;

@@ -1,4 +1,4 @@
-// Reads a chunk and packs its records.
+// Reads chunks and packs their records.
 #ifndef PENSTOCK_RECORDS_ENGINE_CHUNK_LOADER_H_
 #define PENSTOCK_RECORDS_ENGINE_CHUNK_LOADER_H_
 
@@ -26,7 +26,7 @@ namespace penstock {
 // Memory that grows, and shrinks again after an unusually large use. Thread-compatible.
 class Scratch {
  public:
-  // `size` bytes, not initialised; valid until the next call.
+  // Returns `size` bytes, not initialised. They are valid until the next call.
   std::span<uint8_t> Take(size_t size) {
     if (size > capacity_ || capacity_ > std::max(size, kKeepBytes)) {
       memory_.reset();
@@ -46,43 +46,48 @@ class Scratch {
   size_t capacity_ = 0;
 };
 
-// One pread a chunk; its bytes stay in the thread's cache until they are packed. Not thread-safe:
-// one per thread.
+// Reads each chunk with one pread. The bytes stay in the thread's cache until they are packed.
+// Not thread-safe: keep one for each thread.
 class ChunkLoader {
  public:
-  // All must outlive it, `memory` its chunks too. `speed` is told of every read.
+  // All arguments must outlive the loader; `memory` must also outlive its chunks. Every read is
+  // reported to `speed`.
   ChunkLoader(FileCache& files, PageMemory& memory, StorageSpeed& speed)
       : files_(files), memory_(memory), speed_(speed) {}
 
-  // The whole chunk but for the records that `damage` lists, or nullopt with the reason in `error`:
-  // kNotFound, kPermissionDenied: the shard. kUnavailable: reading failed twice.
-  // kFailedPrecondition: the shard changed, was cut, or holds another number of records.
-  // kDataLoss with damage: a record that is not listed is damaged. kInvalidArgument: a record lacks
-  // a feature.
+  // Returns the chunk, without the records that `damage` lists, or nullopt with the reason in
+  // `error`:
+  // kNotFound, kPermissionDenied: the shard cannot be opened.
+  // kUnavailable: reading failed twice.
+  // kFailedPrecondition: the shard changed, was truncated, or has another number of records.
+  // kDataLoss with damage: a record that is not listed is damaged.
+  // kInvalidArgument: a record lacks a feature.
   std::optional<Chunk> Load(const ShardRef& shard, const ChunkRef& chunk,
                             const std::shared_ptr<const ChunkLayout>& layout,
                             const ListedDamage& damage, LoadError& error);
 
-  // Of opening and reading files, since it was last asked.
+  // Returns the time spent on opening and reading files since the last call.
   std::chrono::steady_clock::duration TakeReadTime() { return std::exchange(read_time_, {}); }
-  // That it keeps between loads.
+  // Frees the memory that is kept between loads.
   void FreeMemory() {
     bytes_.Free();
     raw_.Free();
   }
 
  private:
-  // Of the last few layouts; shared with the chunk store, which compares them by address.
+  // For the last few layouts. A layout is shared with the chunk store, which compares layouts by
+  // address.
   struct Packer {
     std::shared_ptr<const ChunkLayout> layout;
     RecordPacker packer;
   };
 
   absl::Status ReadOnce(const ShardRef& shard, const ChunkRef& chunk, std::span<uint8_t> out);
-  // The chunk's bytes as in the file, their checksum verified.
+  // Returns the chunk's bytes as they are in the file. `checksum_holds` says whether their checksum
+  // is right.
   absl::StatusOr<std::span<const uint8_t>> Read(const ShardRef& shard, const ChunkRef& chunk,
                                                 bool& checksum_holds);
-  // The chunk's records as TFRecord frames, from its bytes in the file.
+  // Converts the chunk's bytes to TFRecord frames.
   absl::StatusOr<std::span<const uint8_t>> FramesOf(const ShardRef& shard, const ChunkRef& chunk,
                                                     std::span<const uint8_t> bytes);
   absl::StatusOr<RecordPacker*> PackerFor(const std::shared_ptr<const ChunkLayout>& layout);

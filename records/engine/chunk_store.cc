@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Of the table, the entry and its allocations.
+// Memory of the table, the entry and its allocations.
 constexpr uint64_t kEntryOverhead = 512;
 
 uint64_t AddSaturated(uint64_t a, uint64_t b) {

@@ -8,9 +8,9 @@
 namespace penstock {
 namespace {
 
-constexpr uint64_t kLoneChunkBytes = 512 + 2;  // Of a record without features in shard "s".
+constexpr uint64_t kLoneChunkBytes = 512 + 2;  // For a record without features in shard "s".
 
-// A store with room for two chunks, and windows of one chunk each.
+// A store with room for two chunks. Each window has one chunk.
 class ChunkStoreTest : public ::testing::Test {
  protected:
   static OpenWindow Window(uint64_t chunk) {
@@ -24,7 +24,7 @@ class ChunkStoreTest : public ::testing::Test {
     store_.Pin(Window(chunk), layout_, /*table_bytes=*/0, entries);
     return *entries[0];
   }
-  // A thread has begun to read it.
+  // Pins a chunk that a thread has begun to read.
   ChunkEntry& PinAndBegin(uint64_t chunk) {
     ChunkEntry& entry = Pin(chunk);
     entry.state = ChunkEntry::State::kLoading;
@@ -60,7 +60,7 @@ TEST_F(ChunkStoreTest, AChunkThatIsPinnedAgainStays) {
   Unpin(PinAndLoad(1));
   Pin(1);
   Unpin(PinAndLoad(2));
-  Pin(3);  // In the place of 2, though 1 is older.
+  Pin(3);  // Replaces 2, although 1 is older.
   Pin(1);
   EXPECT_EQ(store_.stats().hits, 2u);
   EXPECT_EQ(store_.pinned_bytes(), 2 * kLoneChunkBytes);

@@ -1,4 +1,4 @@
-// Shards that hold no TFRecord frames, from the file to parts.
+// Tests shards without TFRecord frames, from the file to parts.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -33,7 +33,7 @@ class ContainersTest : public ::testing::Test {
     session_ = engine_->OpenSession(RecordData::Stream(kFourBytes), client_).value();
   }
 
-  // Writes `content` as a file of records of four bytes; the window has them all.
+  // Writes `content` as a file of four-byte records. The window has all of them.
   OpenWindow WriteFixed(const std::string& content) {
     folder_.Write("a.bin", content);
     const auto size = static_cast<uint32_t>(content.size());
@@ -62,7 +62,7 @@ TEST_F(ContainersTest, FixedRecordsAreRows) {
   EXPECT_THAT(client_.Rows(1, {4}), ::testing::ElementsAre("abcd", "efgh", "ijkl"));
 }
 
-// Nothing says which record it is.
+// It is unknown which record is damaged.
 TEST_F(ContainersTest, AFlippedBitLosesTheChunk) {
   const OpenWindow window = WriteFixed("abcdefghijkl");
   folder_.Write("a.bin", "abcdeFghijkl");
@@ -78,7 +78,7 @@ TEST_F(ContainersTest, AFlippedBitLosesTheChunk) {
 
 TEST_F(ContainersTest, OtherSizesThanTheClientSaysAreDamage) {
   OpenWindow window = WriteFixed("abcdefghijkl");
-  window.chunks[0].records = window.rows = 2;  // Of six bytes.
+  window.chunks[0].records = window.rows = 2;  // Two records of six bytes.
   ASSERT_OK(session_->OpenWindow(window));
   ASSERT_TRUE(client_.WaitErrors(1));
   EXPECT_THAT(client_.errors().back().status,

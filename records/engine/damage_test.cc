@@ -1,4 +1,4 @@
-// Shards that are not what was indexed.
+// Tests shards that differ from what was indexed.
 #include <filesystem>
 #include <fstream>
 
@@ -20,7 +20,7 @@ class DamageTest : public EngineFixture {
  protected:
   static constexpr const char* kShard = "shard-0.tfrecord";
 
-  // In place: a thread that still reads another chunk must not see a shorter file.
+  // Writes in place, because a thread that still reads another chunk must not see a shorter file.
   void FlipByte(uint64_t offset, int mask = 0x10) {
     std::fstream file(folder_.File(kShard), std::ios::binary | std::ios::in | std::ios::out);
     file.seekg(static_cast<std::streamoff>(offset));
@@ -28,7 +28,7 @@ class DamageTest : public EngineFixture {
     file.seekp(static_cast<std::streamoff>(offset));
     file.put(byte);
   }
-  // Where record `r` of chunk 1 begins, in the file.
+  // The offset in the file of record `r` of chunk 1.
   uint64_t RecordOffset(uint32_t r) {
     const ChunkRef& chunk = data_->chunks()[1];
     const std::string bytes = folder_.Read(kShard);
@@ -39,7 +39,7 @@ class DamageTest : public EngineFixture {
     }
     return offset;
   }
-  // Opens a window of chunk 1 and returns what the client is told.
+  // Opens a window of chunk 1 and returns the error that the client gets.
   StreamError OpenAndFail() { return OpenAndFail(data_->Window(1, {1})); }
   StreamError OpenAndFail(const OpenWindow& window) {
     Start();
@@ -96,8 +96,8 @@ TEST_F(DamageTest, ADamagedMemberLosesTheChunk) {
   }
 }
 
-// Decompressors skip some bits of a header: then all records are sound and only the chunk's CRC
-// tells.
+// Decompressors ignore some header bits. Then all records are sound, and only the CRC of the chunk
+// shows the damage.
 TEST_F(DamageTest, AnyFlippedBitOfAMembersHeaderLosesTheChunk) {
   for (Compression compression : {Compression::kGzip, Compression::kZstd}) {
     MakeData({.compression = compression});
@@ -123,7 +123,7 @@ TEST_F(DamageTest, AnyFlippedBitOfAMembersHeaderLosesTheChunk) {
   }
 }
 
-// As where the shard was packed anew, into as many bytes.
+// As if the shard had been packed again into the same number of bytes.
 TEST_F(DamageTest, AnotherNumberOfPackedRecordsMeansThatTheShardChanged) {
   const ChessData& data = MakeData({.compression = Compression::kZstd});
   OpenWindow window = data.Window(1, {1});
@@ -154,8 +154,8 @@ TEST_F(DamageTest, OtherSoundRecordsMeanThatTheShardChanged) {
   MakeData({.seed = 2});
   const std::string other = folder_.Read(kShard);
   const ChessData& data = MakeData({.seed = 1});
-  // Random scores differ in length, so the other shard is cut or filled to the same size by
-  // keeping the chunk's own bytes but another checksum.
+  // Random scores differ in length, so another shard would have another size. Instead, this keeps
+  // the chunk's bytes and changes its checksum.
   OpenWindow window = data.Window(1, {1});
   window.chunks[0].crc32c ^= 1;
   ExpectChanged(OpenAndFail(window), "holds 50 sound records");
@@ -194,7 +194,7 @@ TEST_F(DamageTest, AShardCutWhileItIsServedIsNamed) {
   ASSERT_OK(session->OpenWindow(data.Window(1, {3})));
   ASSERT_TRUE(client.WaitErrors(1));
   ExpectChanged(client.errors()[0], "");
-  // What was read before the cut is still served.
+  // Chunks that were read before the file was cut are still served.
   const OpenWindow window = data.Window(2, {0});
   ASSERT_OK(session->OpenWindow(window));
   ASSERT_OK(session->Fetch(FetchAll(window, 1)));
@@ -208,7 +208,7 @@ TEST_F(DamageTest, AShardReplacedAndIndexedAgainIsServed) {
   auto session = Open(client);
   ASSERT_OK(session->OpenWindow(data_->Window(0, {0})));
   ASSERT_TRUE(client.WaitReady(0));
-  // A new file under the name, while the engine still has the old one open.
+  // Puts a new file under the name while the engine still has the old file open.
   std::filesystem::remove(folder_.File(kShard));
   const ChessData& data = MakeData({.seed = 2});
   const OpenWindow window = data.Window(1, {0, 1});

@@ -11,11 +11,11 @@
 namespace penstock {
 namespace {
 
-// What clients ask for at a time, so that a request that begins with a block is answered by one
-// part; what a further job costs is by the part. The blocks of two threads still stay in L2 until
-// they are sent, where it has 2 MiB a core.
+// Equals what clients request at a time, so that one part answers a request that begins with a
+// block; each further job costs as much as a part. The blocks of two threads stay in L2 until they
+// are sent, if L2 has 2 MiB a core.
 constexpr size_t kBlockBytes = size_t{1000} << 10;
-// Strips seldom lie across blocks.
+// With this multiple, strips seldom lie across blocks.
 constexpr uint32_t kBlockMultiple = 16;
 constexpr size_t kMaxSharedTensors = 8;
 
@@ -28,14 +28,15 @@ absl::StatusOr<Decoding> CompileFor(const StreamOptions& options, WireDtype dtyp
       static_cast<uint32_t>(std::max<size_t>(PartBuffer::kMaxPartBytes / row_bytes, 1));
   auto block_rows = static_cast<uint32_t>(kBlockBytes / row_bytes);
   if (block_rows > kBlockMultiple) block_rows -= block_rows % kBlockMultiple;
-  // An image takes as long as hundreds of other rows: who waits for one does not wait for more.
+  // An image takes as long as hundreds of other rows, so a client that waits for one should not
+  // wait for more.
   if (program.images().decodes()) block_rows = std::min(block_rows, 1U);
   if (program.tensors().size() > kMaxSharedTensors) block_rows = 0;
   return Decoding{std::move(program), row_bytes, rows_per_part, block_rows,
                   std::make_shared<StripUse>()};
 }
 
-// A limit of the spec does not pass, so asking again is of no use.
+// A limit of the spec is permanent, so a retry would be useless.
 absl::Status ForGood(const absl::Status& status) {
   return absl::IsResourceExhausted(status) ? absl::InvalidArgumentError(status.message()) : status;
 }
@@ -45,7 +46,7 @@ absl::Status ForGood(const absl::Status& status) {
 absl::StatusOr<Decodings> Decodings::Compile(const StreamOptions& options) {
   Decodings decodings;
   SpecTables tables;
-  absl::Status error;  // In the end that of i8, which takes every operation.
+  absl::Status error;  // In the end, that of i8, which accepts every operation.
   for (WireDtype dtype :
        {WireDtype::kPacked, WireDtype::kF64, WireDtype::kF32, WireDtype::kBf16, WireDtype::kI8}) {
     const auto index = static_cast<size_t>(dtype);
@@ -60,7 +61,7 @@ absl::StatusOr<Decodings> Decodings::Compile(const StreamOptions& options) {
     }
   }
   if (decodings.any_ == 0) return error;
-  // What names it, and the names in each dtype's program.
+  // Memory for the spec in the key and for the names in each dtype's program.
   decodings.bytes_ = tables.bytes() + 4 * options.spec.ByteSizeLong();
   return decodings;
 }

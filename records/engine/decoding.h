@@ -1,4 +1,4 @@
-// A stream's decode spec, compiled for the engine.
+// Compiles the decode spec of a stream for the engine.
 #ifndef PENSTOCK_RECORDS_ENGINE_DECODING_H_
 #define PENSTOCK_RECORDS_ENGINE_DECODING_H_
 
@@ -18,35 +18,37 @@ namespace penstock {
 
 inline constexpr size_t kNumWireDtypes = 5;
 
-// What a fetch decodes with. Immutable.
+// What a fetch is decoded with. Immutable.
 struct Decoding {
   Program program;
-  size_t row_bytes = 0;  // Record id included.
+  size_t row_bytes = 0;  // Includes the record id.
   uint32_t rows_per_part = 0;
-  // Of blocks that sessions share, of images 1; 0: none are, for a row is larger than a block, or
-  // there are too many tensors to lend pieces of.
+  // Rows of a block that sessions share; 1 for images. 0: there are no shared blocks, because a row
+  // is larger than a block, or there are too many tensors to lend pieces of.
   uint32_t block_rows = 0;
-  // Of these blocks. Shared with them.
+  // Statistics of these blocks. Shared with them.
   std::shared_ptr<StripUse> use = {};
 };
 
-// By WireDtype; kInvalidArgument where the dtype cannot be, or a row is larger than a part.
+// The decodings of a spec by WireDtype.
 class Decodings {
  public:
-  // kInvalidArgument: the spec, or no dtype makes a row fit in a part. Further errors as
-  // Program::Compile(), but a limit is kInvalidArgument: it does not pass.
+  // kInvalidArgument: the spec is invalid, or a row does not fit into a part with any dtype. Other
+  // errors as Program::Compile(), but kResourceExhausted becomes kInvalidArgument, because a limit
+  // of the spec is permanent.
   static absl::StatusOr<Decodings> Compile(const StreamOptions& options);
 
+  // kInvalidArgument: the spec does not allow the dtype, or a row is larger than a part.
   const absl::StatusOr<Decoding>& For(WireDtype dtype) const {
     return by_dtype_[static_cast<size_t>(dtype)];
   }
-  // The same for all dtypes.
+  // These are the same for all dtypes.
   std::span<const FeatureUse> features() const { return Any().program.features(); }
   uint64_t fingerprint() const { return Any().program.fingerprint(); }
   const ImageUse& images() const { return Any().program.images(); }
-  // Rows that cannot be decoded are replaced, and there may be some.
+  // Whether rows that cannot be decoded are replaced, and there may be such rows.
   bool replaces() const { return replaces_; }
-  // Of memory, about.
+  // Approximate memory use.
   uint64_t bytes() const { return bytes_; }
 
  private:

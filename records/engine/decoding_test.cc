@@ -12,7 +12,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Of so many tensors of `bytes` bytes each.
+// Compiles a spec of `count` tensors of `bytes` bytes each.
 absl::StatusOr<Decodings> CompileTensors(int count, uint32_t bytes) {
   StreamOptions options;
   for (int i = 0; i < count; ++i) {
@@ -24,7 +24,7 @@ absl::StatusOr<Decodings> CompileTensors(int count, uint32_t bytes) {
   return Decodings::Compile(options);
 }
 
-// A block lends a piece of each tensor to every part.
+// A block lends one piece for each tensor to every part.
 TEST(DecodingTest, SessionsShareNoBlocksOfMoreThanEightTensors) {
   ASSERT_OK_AND_ASSIGN(const Decodings eight, CompileTensors(8, 100));
   EXPECT_GT(eight.For(WireDtype::kI8)->block_rows, 0u);
@@ -33,7 +33,7 @@ TEST(DecodingTest, SessionsShareNoBlocksOfMoreThanEightTensors) {
   EXPECT_GT(nine.For(WireDtype::kI8)->rows_per_part, 0u);
 }
 
-// Neither can be packed, which is not what is wrong with them.
+// Neither can be packed, but that is not the reason for the refusal.
 TEST(DecodingTest, RowsThatAreTooLargeAreRefusedAsThat) {
   for (const absl::string_view spec :
        {"tensor { name: 'x' image { feature: 'jpg' resize { height: 1025 width: 1024 } } }",
@@ -48,7 +48,7 @@ TEST(DecodingTest, RowsThatAreTooLargeAreRefusedAsThat) {
   }
 }
 
-// Asked again, it would be no smaller.
+// A retry would not make it smaller.
 TEST(DecodingTest, OneDtypesRowMayBeTooLarge) {
   StreamOptions options;
   ASSERT_OK_AND_ASSIGN(

@@ -17,16 +17,16 @@
 namespace penstock {
 namespace {
 
-// Parts get this part of the memory budget at most.
+// Parts get at most 1/kPartShare of the memory budget.
 constexpr uint64_t kPartShare = 8;
-// What 150 clients of 128 windows of 16 chunks define.
+// Enough for the definitions of 150 clients with 128 windows of 16 chunks.
 constexpr uint64_t kMinDefinitionBytes = uint64_t{64} << 20;
-// Free part memory that is kept: the parts of a few busy sessions.
+// Free memory that is kept for parts: enough for a few busy sessions.
 constexpr uint64_t kMostKeptPartBytes = uint64_t{32} << 20;
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define PENSTOCK_ENGINE_ORDINARY_MEMORY  // The sanitizer sees nothing of ours.
+#define PENSTOCK_ENGINE_ORDINARY_MEMORY  // The sanitizer cannot check our own allocator.
 #endif
 #elif defined(__SANITIZE_ADDRESS__)
 #define PENSTOCK_ENGINE_ORDINARY_MEMORY
@@ -43,14 +43,14 @@ std::shared_ptr<PageMemory> MakeMemory([[maybe_unused]] const EngineOptions& opt
 #endif
 }
 
-// Parts are in the budget too, but where it is small one session's lie beside it.
+// Parts are in the budget too, but if it is small, the parts of one session are not.
 EngineOptions Completed(EngineOptions options) {
   const MachineLimits machine = ReadMachineLimits();
   if (options.threads == 0) options.threads = machine.cores;
   if (options.memory_budget == 0) options.memory_budget = machine.memory_bytes / 4;
   options.limits.cached_part_bytes =
       std::max(options.limits.cached_part_bytes, options.threads * (uint64_t{2} << 20));
-  // Most are for connections, and for the files that are read at the moment.
+  // Most descriptors are for connections and for files that are being read.
   options.limits.max_open_files =
       std::clamp<size_t>(DescriptorLimit() / 4, 1, options.limits.max_open_files);
   options.strip_cache = std::min(options.strip_cache, options.memory_budget / 8);
@@ -62,7 +62,7 @@ EngineOptions Completed(EngineOptions options) {
   return options;
 }
 
-// What is left of the budget for chunks and windows.
+// The part of the budget for chunks and windows.
 uint64_t StoreBudget(const EngineOptions& options) {
   return options.memory_budget - options.strip_cache -
          std::min(options.limits.engine_part_bytes, options.memory_budget / kPartShare);
@@ -92,7 +92,7 @@ absl::Status EngineOptions::Validate() const {
   return absl::OkStatus();
 }
 
-// The server's reactor and the local transport speak to a client through this.
+// The server's reactor and the local transport serve a client through this.
 class Engine::EngineSession final : public Session {
  public:
   EngineSession(JobScheduler& scheduler, PartPool& pool, SessionState& state,
@@ -178,8 +178,8 @@ void Engine::RunThread(size_t number) {
   }
 }
 
-// Where storage is fast there are none. Those that cannot be started are done without: what is read
-// ahead must not end a server, nor take the threads that gRPC needs until the end.
+// Called only if storage is slow. If threads cannot be started, there are fewer readers: reading
+// ahead must neither end a server nor take threads that gRPC will need later.
 void Engine::StartReaders() {
   const absl::StatusOr<std::unique_ptr<ThreadsOfGrpc>> left = ThreadsOfGrpc::Reserve();
   if (!left.ok()) return;
@@ -197,7 +197,7 @@ void Engine::RunReader(size_t number) {
                 Worker::Waits::kApart, options_.spans);
   for (Work work; scheduler_.NextLoad(work);) {
     worker.Do(work);
-    worker.FreeMemory();  // Of many readers it would add up.
+    worker.FreeMemory();  // With many readers, it would add up.
   }
 }
 
@@ -258,7 +258,7 @@ absl::StatusOr<std::unique_ptr<Session>> Engine::OpenSession(const StreamOptions
   state->record_ids = options.record_ids;
   state->knows_ids = options.record_ids || decodings->images().decodes() || decodings->replaces();
   state->checksums = options.checksums;
-  // Rows that others stand for are named by parts alone.
+  // Only parts can say which rows were replaced.
   state->decodes_rows = events.DecodesRows() && !decodings->replaces();
   state->share_parts = !state->decodes_rows;
   state->home = pool_->MakeHome();

@@ -1,4 +1,4 @@
-// Bytes on disk to decoded rows, for many clients at once.
+// Turns bytes on disk into decoded rows, for many clients at once.
 #ifndef PENSTOCK_RECORDS_ENGINE_ENGINE_H_
 #define PENSTOCK_RECORDS_ENGINE_ENGINE_H_
 
@@ -26,9 +26,10 @@
 
 namespace penstock {
 
-// Owns the threads that load chunks and decode rows, and the chunks that sessions share. Answers
-// of a session are decoded earliest needed first; between sessions the threads take turns by
-// bytes. Once its windows are open and its buffers warm, a session's parts take no memory.
+// Owns the threads that load chunks and decode rows, and the chunks that sessions share. The
+// answers of a session are decoded in the order in which they are needed. Between sessions, the
+// threads take turns by bytes. Once a session's windows are open and its buffers are warm, its
+// parts need no further memory.
 //
 //   ASSIGN_OR_RETURN(auto engine, Engine::Create({.data_root = "/data/chess"}));
 //   ASSIGN_OR_RETURN(auto session, engine->OpenSession({.spec = spec}, events));
@@ -38,24 +39,26 @@ namespace penstock {
 // Thread-safe.
 class Engine {
  public:
-  // kInvalidArgument: an option; kNotFound, kPermissionDenied: the data root; kResourceExhausted: a
-  // thread could not be started.
+  // kInvalidArgument: an option is invalid.
+  // kNotFound, kPermissionDenied: the data root cannot be opened.
+  // kResourceExhausted: a thread could not be started.
   static absl::StatusOr<std::unique_ptr<Engine>> Create(const EngineOptions& options);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
-  // REQUIRES: no session is left. Parts may be.
+  // REQUIRES: there are no sessions. Parts may still exist.
   ~Engine();
 
-  // `events` must outlive the session, and the session must go before the engine does, but not
-  // from inside an event.
-  // kInvalidArgument: the decode spec or the split, or one row is larger than a part whatever the
-  // dtype; kResourceExhausted: too many clients, or no memory for the definition of another spec.
+  // `events` must outlive the session. Destroy the session before the engine, but not inside an
+  // event.
+  // kInvalidArgument: the decode spec or the split is invalid, or a row is larger than a part with
+  // any dtype.
+  // kResourceExhausted: too many clients, or no memory for the definition of another spec.
   absl::StatusOr<std::unique_ptr<Session>> OpenSession(const StreamOptions& options,
                                                        SessionEvents& events);
 
-  // Takes the lock of the jobs for as long as adding up the sessions takes.
+  // Holds the scheduler's lock while it sums over the sessions.
   EngineStats stats() const;
-  // As Create() completed them.
+  // With the values that Create() filled in.
   const EngineOptions& options() const { return options_; }
 
  private:
@@ -65,10 +68,10 @@ class Engine {
   absl::Status StartThreads();
   void RunThread(size_t number);
   void RunReader(size_t number);
-  // As many as can be had. By one thread, once.
+  // Starts as many as possible. Called once, by one thread.
   void StartReaders();
   std::shared_ptr<const ChunkLayout> Intern(ChunkLayout layout);
-  // Compiled once for all sessions that say the same.
+  // Compiled once for all sessions with the same spec.
   absl::StatusOr<std::shared_ptr<const Decodings>> DecodingsFor(const StreamOptions& options);
   ServerInfo Describe(const Decodings& decodings) const;
 
@@ -78,7 +81,7 @@ class Engine {
   const JobTimes::Clock::time_point started_ = JobTimes::Clock::now();
   FileCache files_;
   StorageSpeed speed_;
-  // Of chunks and parts. Shared with the pool.
+  // Memory of chunks and parts. Shared with the pool.
   const std::shared_ptr<PageMemory> memory_;
   JobTimes times_;
   // Shared with the homes of parts, which may outlive the engine.
@@ -88,14 +91,15 @@ class Engine {
   ImageBudget images_;
 
   mutable Mutex mutex_;
-  // Shared by sessions and chunks; equal ones are one, so that sessions share chunks.
+  // Shared by sessions and chunks. Equal layouts are the same object, so that sessions share
+  // chunks.
   std::unordered_map<std::string, std::weak_ptr<const ChunkLayout>> layouts_
       ABSL_GUARDED_BY(mutex_);
 
   std::unordered_map<std::string, std::weak_ptr<const Decodings>> decodings_
       ABSL_GUARDED_BY(mutex_);
 
-  // Last: they use all of the above.
+  // These come last, because they use everything above.
   std::once_flag readers_started_;
   std::vector<std::jthread> readers_;
   std::vector<std::jthread> threads_;

@@ -65,7 +65,7 @@ TEST_F(EngineTest, ThreadsTellWhatTheyDo) {
 
 class EngineSplitTest : public EngineFixture, public ::testing::WithParamInterface<Compression> {};
 
-// Random windows, splits, strides and dtypes against the definition spelled out.
+// Compares random windows, splits, strides and dtypes with the definition, written out.
 TEST_P(EngineSplitTest, RowsEqualNaiveDecode) {
   const ChessData& data =
       MakeData({.compression = GetParam(), .holdout_threshold = uint32_t{1} << 30});
@@ -116,7 +116,7 @@ TEST_F(EngineTest, AnswersInOrderOfNeedOverAllWindows) {
   ASSERT_OK(session->OpenWindow(data.Window(1, {0})));
   ASSERT_OK(session->OpenWindow(data.Window(2, {1})));
   ASSERT_TRUE(client.WaitReady(1) && client.WaitReady(2));
-  client.BlockParts();  // The only thread stays in the first part while the others queue up.
+  client.BlockParts();  // The only thread stays in the first part while the other parts queue up.
   ASSERT_OK(session->Fetch({.request = 1, .window = 1, .rows = 1}));
   ASSERT_TRUE(client.WaitBlocked());
   for (uint64_t need : {40, 20, 90, 10, 20}) {

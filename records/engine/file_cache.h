@@ -1,4 +1,4 @@
-// Open files, at most so many at a time.
+// Keeps a bounded number of files open.
 #ifndef PENSTOCK_RECORDS_ENGINE_FILE_CACHE_H_
 #define PENSTOCK_RECORDS_ENGINE_FILE_CACHE_H_
 
@@ -14,17 +14,19 @@
 
 namespace penstock {
 
-// The least recently used file is closed first, once its last reader is done. Where the process has
-// no descriptor left the older half is given up for the one that is needed. Thread-safe.
+// The least recently used file is closed first, after its last reader has finished. If the process
+// has no descriptor left, the older half of the files is closed to open the one that is needed.
+// Thread-safe.
 class FileCache {
  public:
-  // `root` must outlive it. REQUIRES: capacity > 0.
+  // `root` must outlive the cache. REQUIRES: capacity > 0.
   FileCache(const Root& root, size_t capacity) : root_(root), capacity_(capacity) {}
 
-  // Shared by this cache and the reads under way: a file may be dropped while it is read.
+  // Opens a file, or returns the open one. Shared by the cache and current reads, because a file
+  // may be dropped while it is read. Errors as Root::OpenFile().
   absl::StatusOr<std::shared_ptr<const FileSource>> Open(const std::string& path);
 
-  // Closes `path`, so that the next Open() sees the file of today.
+  // Closes `path`, so that the next Open() opens the file that has this name then.
   void Drop(const std::string& path);
 
  private:
@@ -35,7 +37,7 @@ class FileCache {
 
   std::shared_ptr<const FileSource> Find(const std::string& path);
   absl::StatusOr<std::shared_ptr<const FileSource>> OpenNew(const std::string& path);
-  // False: there was none.
+  // False: no file was open.
   bool DropOlderHalf();
   void DropOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -15,9 +15,9 @@
 namespace penstock {
 namespace {
 
-// The limit at which so many more can be opened.
+// The descriptor limit at which `more` further files can be opened.
 rlim_t DescriptorsAnd(rlim_t more) {
-  const UniqueFd next(open("/dev/null", O_RDONLY | O_CLOEXEC));  // The lowest that is free.
+  const UniqueFd next(open("/dev/null", O_RDONLY | O_CLOEXEC));  // The lowest free descriptor.
   return static_cast<rlim_t>(next.get()) + more;
 }
 
@@ -54,7 +54,7 @@ TEST_F(FileCacheTest, FilesThatAreReadStayOpen) {
   absl::StatusOr<std::shared_ptr<const FileSource>> file = cache.Open("0");
   absl::Status after;
   size_t open = 0;
-  {  // UBSan needs descriptors for what it looks at.
+  {  // UBSan needs descriptors for its checks.
     const ResourceLimit few(RLIMIT_NOFILE, DescriptorsAnd(20));
     std::vector<std::shared_ptr<const FileSource>> read;
     for (; file.ok() && open < 99; file = cache.Open(absl::StrCat(++open))) read.push_back(*file);

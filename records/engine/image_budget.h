@@ -1,4 +1,4 @@
-// The part of an engine's memory budget that decoding large images may take.
+// Limits the part of an engine's memory budget that decoding large images may take.
 #ifndef PENSTOCK_RECORDS_ENGINE_IMAGE_BUDGET_H_
 #define PENSTOCK_RECORDS_ENGINE_IMAGE_BUDGET_H_
 
@@ -12,11 +12,12 @@
 
 namespace penstock {
 
-// Threads that decode large images wait for one another here. Who holds memory needs no more to
-// finish, so nobody waits for ever. Images are served in no particular order. Thread-safe.
+// Threads that decode large images wait here for memory. A thread that holds memory needs no more
+// to finish, so nobody waits for ever. Images are served in no particular order. Thread-safe.
 class ImageBudget final : public ImageMemory {
  public:
-  // `hold` and `let_go` are told of what is taken, so that other memory makes room.
+  // `hold` and `let_go` are called with the bytes that are taken and returned, so that other memory
+  // can make room.
   using Tell = std::function<void(uint64_t bytes)>;
   ImageBudget(uint64_t budget_bytes, Tell hold, Tell let_go)
       : budget_bytes_(budget_bytes), hold_(std::move(hold)), let_go_(std::move(let_go)) {}

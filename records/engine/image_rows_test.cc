@@ -1,5 +1,5 @@
-// Records of encoded images, from the file to parts: whose pixels they are, and what stands for
-// those that cannot be decoded.
+// Tests records of encoded images, from the file to parts: which pixels a row has, and what
+// replaces images that cannot be decoded.
 #include <set>
 #include <string>
 #include <vector>
@@ -26,7 +26,7 @@ tensor { name: "image" image { feature: "jpeg"
                                random_resized_crop { height: 12 width: 16 } flip: 0.5 } }
 tensor { name: "label" label { feature: "label" } })";
 constexpr size_t kImageBytes = 12 * 16 * 3;
-// The bytes of its tensors and of the record id.
+// Bytes of the tensors and of the record id.
 const std::vector<size_t> kImageRowBytes = {kImageBytes, 8, 8};
 constexpr uint64_t kKey = 1234;
 
@@ -44,7 +44,8 @@ std::string Bytes64(uint64_t value) {
   return std::string(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// The row of record `i`, spelled out; `id` is the record's, or marked.
+// The row of record `i`, computed from the definition. `id` is the record's, possibly with
+// kReplacedRecord.
 std::string WantedRow(size_t i, uint64_t key, uint64_t id) {
   const ImageOps ops{.crop = RandomResizedCropOp{.output = {.width = 16, .height = 12}},
                      .flip_probability = 0.5};
@@ -61,8 +62,8 @@ class ImageRowsTest : public ::testing::Test {
  protected:
   static constexpr size_t kRecords = 40;
 
-  // Images, of which `broken` cannot be decoded, ten a chunk. `behind` bytes follow the end marker
-  // of each.
+  // Writes images, ten to a chunk. Those in `broken` cannot be decoded. `behind` bytes follow the
+  // end marker of each image.
   void Write(const std::set<size_t>& broken, size_t behind = 0) {
     std::vector<std::string> payloads;
     for (size_t i = 0; i < kRecords; ++i) {
@@ -71,7 +72,7 @@ class ImageRowsTest : public ::testing::Test {
     }
     data_.emplace(folder_.path(), payloads, 10);
   }
-  // Images that are whole, but those of `cut`.
+  // Writes images. Those in `cut` are truncated.
   void WriteCut(const std::set<size_t>& cut) {
     std::vector<std::string> payloads;
     for (size_t i = 0; i < kRecords; ++i) {
@@ -104,7 +105,7 @@ class ImageRowsTest : public ::testing::Test {
     window.augmentation_key = key;
     return window;
   }
-  // One chunk, and another one as its spare if there is any.
+  // A window of one chunk, with another chunk as its spare if one is given.
   OpenWindow Window(uint64_t number, size_t chunk, std::optional<size_t> spare) const {
     OpenWindow window = Window(number);
     const std::vector<ChunkRef> chunks = window.chunks;
@@ -133,7 +134,7 @@ TEST_F(ImageRowsTest, PixelsBelongToTheRecordAndTheKey) {
   Start();
   Recorder client;
   auto session = Open(client, false);
-  // Two windows that differ in their key alone, and one that is shuffled.
+  // Two windows that differ only in their key, and one that is shuffled.
   OpenWindow windows[] = {Window(0), Window(1, kKey + 1), Window(2)};
   windows[2].shuffle = true;
   windows[2].key = 5;
@@ -152,7 +153,7 @@ TEST_F(ImageRowsTest, PixelsBelongToTheRecordAndTheKey) {
   }
 }
 
-// A thread that decodes large images looks after each few of them what others need.
+// A thread that decodes large images checks after every few of them what else must be done.
 TEST_F(ImageRowsTest, APartHasFewLargeImages) {
   for (const auto& [bytes, parts] :
        {std::pair<size_t, size_t>{0, 1}, {200 << 10, 20}, {400 << 10, 40}}) {
@@ -181,7 +182,8 @@ TEST_F(ImageRowsTest, AnUndecodableImageIsAnErrorByDefault) {
                              HasSubstr("record 2: feature 'jpeg'"))));
 }
 
-// The next row of the window that can be decoded, cyclically, whoever asks for which rows.
+// The replacement is the next row of the window that can be decoded, cyclically, whichever rows are
+// requested.
 TEST_F(ImageRowsTest, TheNextRowStandsForAnUndecodableOne) {
   Write({3, 12, 13, 38, 39});
   const auto stands_for = [](size_t i) {
@@ -222,7 +224,7 @@ TEST_F(ImageRowsTest, TheNextRowStandsForAnUndecodableOne) {
   }
 }
 
-// Each part says which of its own rows were filled, also where it is lent from a block that several
+// Each part reports which of its own rows were filled, even if it is lent from a block that several
 // sessions read.
 TEST_F(ImageRowsTest, PartsNoteTheirFilledImages) {
   const std::set<size_t> cut = {3, 12, 13, 38};
@@ -253,7 +255,7 @@ tensor { name: "image" image { feature: "jpeg" resize { height: 12 width: 16 } t
   }
 }
 
-// It stands for a record that cannot be decoded, and counts as often as it is sent.
+// It replaces a record that cannot be decoded, and counts each time it is sent.
 TEST_F(ImageRowsTest, AFilledImageThatStandsForAnotherIsNoted) {
   std::vector<std::string> payloads;
   for (size_t i = 0; i < kRecords; ++i) payloads.push_back(Payload(Jpeg(i), i));
@@ -283,7 +285,7 @@ TEST_F(ImageRowsTest, AWindowWithoutADecodableRowNeedsASpare) {
   Start();
   Recorder client;
   auto session = Open(client, true);
-  // The second spare has a row, its sixth.
+  // The second spare has one good row, its sixth.
   const OpenWindow windows[] = {Window(0, 0, std::nullopt), Window(1, 0, 1), Window(2, 0, 2)};
   for (uint64_t w = 0; w < 3; ++w) {
     ASSERT_OK(session->OpenWindow(windows[w]));
@@ -302,7 +304,7 @@ TEST_F(ImageRowsTest, AWindowWithoutADecodableRowNeedsASpare) {
   }
 }
 
-// The first image, whose header says that it has 8000 x 8000 pixels.
+// The first image, with a header that says 8000 x 8000 pixels.
 std::string HugeJpeg() {
   std::string jpeg = Jpeg(0);
   const size_t frame = jpeg.find("\xff\xc0");
@@ -314,7 +316,7 @@ std::string HugeJpeg() {
   return jpeg;
 }
 
-// A fact about this server: others may have the memory, so nothing stands for it.
+// This is a fact about this server. Others may have the memory, so the row is not replaced.
 TEST_F(ImageRowsTest, AnImageBeyondTheServersMemoryIsNoDamage) {
   data_.emplace(folder_.path(),
                 std::vector<std::string>{Payload(Jpeg(1), 0), Payload(HugeJpeg(), 1)}, 10);
@@ -337,7 +339,7 @@ TEST_F(ImageRowsTest, ListedDamageAndUndecodableImagesMix) {
   Recorder client;
   auto session = Open(client, true);
   OpenWindow window = Window(0);
-  window.damaged = {{.chunk = 0, .record = 4}};  // Record 5 stands for it, and cannot be decoded.
+  window.damaged = {{.chunk = 0, .record = 4}};  // Record 5 replaces it, but cannot be decoded.
   ASSERT_OK(session->OpenWindow(window));
   ASSERT_OK(session->Fetch(FetchImages(window, 1, 0, kRecords)));
   ASSERT_TRUE(client.WaitRows(1, kRecords));

@@ -1,4 +1,4 @@
-// One thing for a thread of the engine to do.
+// One unit of work for a thread of the engine.
 #ifndef PENSTOCK_RECORDS_ENGINE_JOB_H_
 #define PENSTOCK_RECORDS_ENGINE_JOB_H_
 
@@ -11,11 +11,11 @@
 
 namespace penstock {
 
-// What it points to stays until the scheduler is told that it is finished.
+// Its pointers stay valid until the scheduler is told that the job is finished.
 struct Job {
   enum class Kind {
     kLoad,           // Read `chunk`.
-    kBuild,          // Make the rows of `window`, all of whose chunks are resident.
+    kBuild,          // Order the rows of `window`. All its chunks are resident.
     kRefuseWindow,   // Tell the client that `window` failed.
     kRefuseRequest,  // Tell the client that `request` failed.
     kDecode,         // Answer rows [begin, begin + rows) of `request`.
@@ -27,25 +27,25 @@ struct Job {
   RequestState* request = nullptr;
   uint64_t begin = 0;
   uint32_t rows = 0;
-  uint64_t cost = 0;    // As RowsCost has it.
-  RowBlock block = {};  // Of the window, shared with other sessions; without rows: `rows` alone.
-  bool leads = true;    // Its memory is reserved; that of a follower is its leader's.
+  uint64_t cost = 0;    // As in RowsCost::bytes.
+  RowBlock block = {};  // Shared with other sessions. Has no rows if only `rows` are decoded.
+  bool leads = true;    // It has reserved its memory. A follower uses its leader's.
 
-  // Of the part.
+  // Bytes of the part.
   size_t bytes() const { return rows * request->decoding->row_bytes; }
-  // Of what is decoded.
+  // Bytes that are decoded.
   size_t decoded_bytes() const { return std::max(block.rows, rows) * request->decoding->row_bytes; }
 };
 
-// What answering jobs took.
+// The cost of answering jobs.
 struct Decoded {
   DecodeCounters counters;
-  uint32_t block_rows = 0;  // Decoded into a block that sessions share.
+  uint32_t block_rows = 0;  // Rows decoded into a shared block.
 };
 
-// What a thread is given to do: one job, or several of kDecode that are answered from one block.
-// What it has answered when it asks for more is `jobs` of kDecode, its own and those that other
-// threads left to it.
+// What a thread is given to do: one job, or several kDecode jobs that are answered from one block.
+// When the thread asks for more, `jobs` are the kDecode jobs that it has answered: its own, and
+// those that other threads left to it.
 struct Work {
   std::vector<Job> jobs;
   Decoded decoded;

@@ -23,7 +23,7 @@ inline Piece PieceOf(const Job& job) {
           job.session->record_ids};
 }
 
-// Hands them to a client. The job and the decoder must outlive it. Not thread-safe.
+// Hands the rows of a job to a client. The job and the decoder must outlive it. Not thread-safe.
 class JobRows final : public RowSource {
  public:
   JobRows(const Job& job, PieceDecoder& decoder)
@@ -48,7 +48,7 @@ class JobRows final : public RowSource {
     return Undecodable(*job_.window, row, *failed_).status;
   }
   const Decoded& decoded() const { return decoded_; }
-  // The first one with a failure. Its row is one of the piece.
+  // The outcome of the first call that failed. Its row is a row of the piece.
   const std::optional<PieceOutcome>& failed() const { return failed_; }
 
  private:

@@ -13,7 +13,8 @@ namespace {
 
 using Phase = WindowState::Phase;
 
-// Of the window's state, definition and pins, what knows it by them, and their allocations.
+// Memory of the window's state, definition and pins, of entries that refer to it, and of their
+// allocations.
 uint64_t DefinitionBytes(const OpenWindow& definition) {
   uint64_t bytes = sizeof(WindowState) + 256;
   bytes += definition.chunks.capacity() * (sizeof(ChunkRef) + 3 * sizeof(ChunkEntry*));
@@ -22,17 +23,18 @@ uint64_t DefinitionBytes(const OpenWindow& definition) {
   return bytes + definition.shards.capacity() * sizeof(ShardRef);
 }
 
-// Of one request.
+// Memory of one request.
 constexpr uint64_t kRequestBytes = sizeof(RequestState) + 64;
 
-// Of a spec's tables. Small ones are as the rest of a session, whose number bounds them.
+// Memory of a spec's tables. Small ones count as 0, like the rest of a session, because the number
+// of sessions is limited.
 uint64_t SpecBytes(const Decodings& spec) {
   constexpr uint64_t kCounted = uint64_t{64} << 10;
   return spec.bytes() < kCounted ? 0 : spec.bytes();
 }
 
-// Windows whose rows wait for memory: the first of them was refused it. One that no thread has
-// looked at yet, because all of them read or send, waits for those.
+// The number of windows whose rows wait for memory, if the first of them was refused it. A window
+// that no thread has looked at yet, because all threads read or send, waits for a thread.
 uint64_t StarvedWindows(const SessionState& session) {
   const WindowState* first = session.waiting_used.first();
   return first == nullptr || first->fits_at == 0 ? 0 : session.waiting_used.size();
@@ -42,7 +44,7 @@ absl::Status UnknownWindow(uint64_t window) {
   return absl::InvalidArgumentError(absl::StrCat("window ", window, " is not open"));
 }
 
-// The memory of the window's rows.
+// Memory of the window's rows.
 uint64_t TableBytes(const OpenWindow& window, bool knows_ids) {
   const uint64_t spare_rows = window.has_spare && knows_ids ? window.chunks.back().records : 0;
   return WindowRows::Bytes(window.rows, knows_ids) + spare_rows * sizeof(WindowRows::Row);
@@ -185,8 +187,8 @@ void JobScheduler::Delete(WindowState* window) {
   delete window;
 }
 
-// A failed window need not be released: its number may be used again, and it goes when the windows
-// reach their limit.
+// A failed window need not be released. Its number may be used again, and the window is removed
+// when the session reaches its limit of windows.
 absl::Status JobScheduler::MakeRoomFor(SessionState& session, uint64_t window) {
   auto found = session.windows.find(window);
   if (found != session.windows.end()) {
@@ -261,8 +263,8 @@ absl::Status JobScheduler::AddRequest(SessionState& session, WindowState& window
   return absl::OkStatus();
 }
 
-// The windows that a client reads side by side must fit together, or they would push one another
-// out for ever.
+// The windows that a client reads side by side must fit together, or they would push each other out
+// for ever.
 absl::Status JobScheduler::UseWindow(WindowState& window) {
   if (window.in_use || window.phase == Phase::kFailed) return absl::OkStatus();
   SessionState& session = *window.session;
@@ -329,7 +331,7 @@ void JobScheduler::Remove(std::unique_ptr<WindowState> window) {
   if (window->active == 0 || !in_hand) admission_.Withdraw(*window);
   const bool in_jobs = window->active > 0;
   WindowState* removed = window.release();
-  if (!in_jobs) Delete(removed);  // Otherwise the last job does.
+  if (!in_jobs) Delete(removed);  // Otherwise the last job deletes it.
 }
 
 void JobScheduler::Fail(WindowState& window, const LoadError& error) {

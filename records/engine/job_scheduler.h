@@ -1,4 +1,4 @@
-// The engine's state behind one lock: from what clients ask for to jobs for threads.
+// The state of the engine behind one lock. Turns requests of clients into jobs for threads.
 #ifndef PENSTOCK_RECORDS_ENGINE_JOB_SCHEDULER_H_
 #define PENSTOCK_RECORDS_ENGINE_JOB_SCHEDULER_H_
 
@@ -19,55 +19,60 @@
 
 namespace penstock {
 
-// Starts no thread, reads no file and calls no event: threads take work by Next() and do it without
-// the lock. What they have answered they report with the next call of it, any other job by one
-// Finish function. Thread-safe.
+// Starts no thread, reads no file and calls no event. Threads get work from Next(), and do it
+// without the lock. They report answered kDecode jobs with the next call of Next(), and every other
+// job with one of the Finish functions. Thread-safe.
 class JobScheduler {
  public:
-  // `parts` and `share_parts`: as in Turns. `speed`, which must outlive it, says when loads are
-  // left to the readers, if there are some.
+  // `parts` and `share_parts` are as in Turns. `speed` decides when loads are left to the readers,
+  // if there are any. `parts` and `speed` must outlive the scheduler.
   JobScheduler(uint64_t budget_bytes, const EngineLimits& limits, PartLedger& parts,
                bool share_parts, const StorageSpeed& speed);
 
-  // kResourceExhausted: too many. Valid until ForgetSession().
+  // The pointer is valid until ForgetSession(). kResourceExhausted: too many sessions, or no memory
+  // for the session's spec.
   absl::StatusOr<SessionState*> AddSession(std::unique_ptr<SessionState> session);
-  // Ends all that it asked for and waits for the jobs under way.
+  // Ends everything that the session requested, and waits for its current jobs.
   void EndSession(SessionState& session);
-  // REQUIRES: ended, and no part can return to it any more.
+  // REQUIRES: EndSession() was called, and no part can return to the session any more.
   void ForgetSession(SessionState& session);
 
-  // As in Session.
+  // These are as in Session.
   absl::Status OpenWindow(SessionState& session, OpenWindow window);
   absl::Status Fetch(SessionState& session, const Fetch& fetch);
   void Cancel(SessionState& session, uint64_t request);
   absl::Status Release(SessionState& session, uint64_t window);
-  // The session's parts lie in memory of its own from now on, and those that have not returned take
-  // no more than `bytes`.
+  // From this call on, the session's parts are in separate memory, and its outstanding parts take
+  // at most `bytes`.
   void LimitParts(SessionState& session, uint64_t bytes);
 
-  // `work` is answered; waits for more. False: Stop() was called.
+  // Reports the jobs of `work` as answered, and waits for new work. False: Stop() was called.
   bool Next(Work& work);
-  // The same for a reader: loads only, while storage is slow, and so many at a time as fit.
+  // As Next(), for a reader: gives only loads, only while storage is slow, and only as many at a
+  // time as fit.
   bool NextLoad(Work& work);
+  // Reports a load. `chunk` is nullopt if it failed with `error`.
   void FinishLoad(const Job& job, std::optional<Chunk> chunk, const LoadError& error);
-  // Rows of the job's window, if another session's window is the same; or null.
+  // The rows of the job's window, if another session has the same window; else null.
   std::shared_ptr<const SharedWindow> FindRows(const Job& job);
-  // `rows`, or what FindRows() finds by now.
+  // Stores `rows`, or returns what FindRows() finds meanwhile.
   std::shared_ptr<const SharedWindow> AddRows(const Job& job, WindowRows rows);
-  // Its rows, which the client knows already, or why the window fails.
+  // Reports the window's rows, which the client may already know of. FailBuild() reports why the
+  // window fails.
   void FinishBuild(const Job& job, std::shared_ptr<const SharedWindow> shared);
   void FailBuild(const Job& job, const absl::Status& status);
   void FinishRefusal(const Job& job);
-  // Jobs of kDecode whose rows cannot be decoded: their requests are answered with `why`.
+  // Reports kDecode jobs whose rows cannot be decoded. Their requests are answered with `why`.
   void RefuseDecoded(std::span<const Job> jobs, const LoadError& why);
 
   // Parts that were awaited have returned.
   void PartReturned();
+  // Ends the calls of Next() and NextLoad().
   void Stop();
 
-  // Without the threads' times.
+  // Without the times of the threads.
   EngineStats stats() const;
-  // Memory that decoding images takes from the budget.
+  // Takes memory for decoding images from the budget, and gives it back.
   void HoldImages(uint64_t bytes);
   void LetGoOfImages(uint64_t bytes);
 
@@ -76,14 +81,14 @@ class JobScheduler {
  private:
   absl::Status AddRequest(SessionState& session, WindowState& window, const penstock::Fetch& fetch)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Makes sure that the session may open a window of this number.
+  // Checks that the session may open a window with this number, and removes a failed one.
   absl::Status MakeRoomFor(SessionState& session, uint64_t window)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes the memory of `what` from the budget, until LetGoOfDefinition().
+  // Takes memory for `what` from the budget. LetGoOfDefinition() gives it back.
   absl::Status HoldDefinition(uint64_t bytes, absl::string_view what)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LetGoOfDefinition(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The same, once for all sessions of a spec.
+  // As HoldDefinition(), but once for all sessions with the same spec.
   absl::Status HoldSpec(const Decodings& spec) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LetGoOfSpec(const Decodings& spec) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Delete(WindowState* window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -94,15 +99,15 @@ class JobScheduler {
   void StartPending(WindowState& window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LetGo(const Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Finish(const Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Admits windows that wait, where that may do.
+  // Admits waiting windows, if that may be possible.
   void Admit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What threads other than readers take.
+  // The jobs that threads other than readers take.
   JobSet Shared() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Counts the load that `work` may be, and wakes another thread if there is more.
+  // Counts the load if `work` is one, and wakes another thread if there is more work.
   void Begin(const Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool MayRead() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeReader() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Waits until there may be a job again.
+  // Waits until there may be a job.
   void WaitForWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const EngineLimits limits_;
@@ -121,7 +126,7 @@ class JobScheduler {
   uint32_t idle_threads_ ABSL_GUARDED_BY(mutex_) = 0;
   bool has_readers_ ABSL_GUARDED_BY(mutex_) = false;
   uint32_t idle_readers_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t reading_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Of the loads under way.
+  uint64_t reading_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Bytes of current loads.
   uint64_t definition_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::unordered_map<const Decodings*, size_t> spec_sessions_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;

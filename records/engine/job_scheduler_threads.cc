@@ -1,4 +1,4 @@
-// The part of JobScheduler that gives threads jobs and takes their results.
+// The part of JobScheduler that gives jobs to threads and collects their results.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@ namespace {
 
 using Phase = WindowState::Phase;
 
-// That loading it takes beside its budget.
+// Memory that loading the chunk takes in addition to its budget.
 uint64_t ReadBytes(const ChunkEntry& chunk) {
   const bool frames = chunk.shard.container == Container::kTfRecord;
   return uint64_t{chunk.ref.size} + (frames ? 0 : chunk.ref.raw_size);
@@ -44,7 +44,7 @@ bool JobScheduler::NextLoad(Work& work) {
       Begin(work);
       return true;
     }
-    if (!speed_.slow()) work_.NotifyOne();  // Loads are everybody's again.
+    if (!speed_.slow()) work_.NotifyOne();  // All threads may take loads.
     ++idle_readers_;
     loads_.Wait(&mutex_);
     --idle_readers_;
@@ -127,7 +127,7 @@ std::shared_ptr<const SharedWindow> JobScheduler::AddRows(const Job& job, Window
 
 void JobScheduler::FailBuild(const Job& job, const absl::Status& status) {
   MutexLock lock(&mutex_);
-  // Its chunks are loaded: it lacks nothing but a good record.
+  // Its chunks are loaded, so only a good record is missing.
   const bool needs_spare = absl::IsDataLoss(status);
   if (!job.window->released) Fail(*job.window, {status, std::nullopt, needs_spare});
   LetGo(job);
@@ -164,7 +164,7 @@ void JobScheduler::FinishRefusal(const Job& job) {
   MutexLock lock(&mutex_);
   if (job.kind == Job::Kind::kRefuseWindow) {
     job.window->told = true;
-    StartPending(*job.window);  // They are told after the window is.
+    StartPending(*job.window);  // The window's error comes first.
     work_.NotifyOne();
   } else {
     job.request->to_refuse = false;

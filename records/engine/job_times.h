@@ -1,4 +1,4 @@
-// Where the time of the engine's threads goes.
+// Measures what the engine's threads spend their time on.
 #ifndef PENSTOCK_RECORDS_ENGINE_JOB_TIMES_H_
 #define PENSTOCK_RECORDS_ENGINE_JOB_TIMES_H_
 
@@ -11,7 +11,8 @@
 
 namespace penstock {
 
-// Time by activity, added up over threads once per job (tens of microseconds of work). Thread-safe.
+// Time by activity, summed over the threads. Updated once per job (tens of microseconds of work).
+// Thread-safe.
 class JobTimes {
  public:
   using Clock = std::chrono::steady_clock;

@@ -1,4 +1,4 @@
-// Records of a chunk that servers agreed are damaged.
+// The records of a chunk that servers agreed are damaged.
 #ifndef PENSTOCK_RECORDS_ENGINE_LISTED_DAMAGE_H_
 #define PENSTOCK_RECORDS_ENGINE_LISTED_DAMAGE_H_
 
@@ -10,25 +10,25 @@
 
 namespace penstock {
 
-// The list counts, not the bytes: a listed record is not looked at even where it is sound, so that
-// servers whose copies differ give the same rows. Plain data.
+// The list decides, not the bytes: a listed record is ignored even if it is sound, so that servers
+// whose copies differ give the same rows. Plain data.
 struct ListedDamage {
-  std::vector<uint32_t> records;  // Ascending, below `rest`.
-  // It and all that follow in the chunk are damaged too.
+  std::vector<uint32_t> records;  // Ascending, all below `rest`.
+  // This record and all later ones in the chunk are damaged too.
   uint32_t rest = std::numeric_limits<uint32_t>::max();
 
   bool empty() const { return records.empty() && rest == std::numeric_limits<uint32_t>::max(); }
   bool Contains(uint32_t record) const;
-  // Of the first `num_records`.
+  // How many of the first `num_records` records are listed.
   uint32_t Count(uint32_t num_records) const;
 
   friend bool operator==(const ListedDamage&, const ListedDamage&) = default;
 };
 
-// Puts window.damaged into the order that DamageOf() needs.
+// Sorts window.damaged as DamageOf() requires.
 void SortDamage(OpenWindow& window);
 
-// What `window` lists of chunks[chunk]. REQUIRES: SortDamage() was called.
+// What `window` lists for chunks[chunk]. REQUIRES: SortDamage() was called.
 ListedDamage DamageOf(const OpenWindow& window, uint32_t chunk);
 
 }  // namespace penstock

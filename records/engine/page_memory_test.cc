@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMib = size_t{1} << 20;
 
-// Of `bytes` from `begin` on, as the kernel has them in memory.
+// Of the `bytes` bytes from `begin` on, how many the kernel has in memory.
 size_t Resident(uint8_t* begin, size_t bytes) {
   std::vector<unsigned char> pages(bytes / 4096);
   EXPECT_EQ(mincore(begin, bytes, pages.data()), 0);
@@ -29,7 +29,7 @@ TEST(PageMemoryTest, WhatIsFreeGoesBackToTheKernelButForWhatIsKept) {
     taken.push_back(memory.Take(kMib));
     std::memset(taken.back(), 1, kMib);
   }
-  EXPECT_EQ(Resident(taken[0], 16 * kMib), 16 * kMib);  // One after the other.
+  EXPECT_EQ(Resident(taken[0], 16 * kMib), 16 * kMib);  // They are adjacent.
   for (uint8_t* t : taken) memory.Return(t, kMib);
   EXPECT_EQ(memory.kept_bytes(), 2 * kMib);
   EXPECT_EQ(Resident(taken[0], 16 * kMib), 2 * kMib);

@@ -1,4 +1,4 @@
-// The memory of one part of an answer: pooled, move-only.
+// The memory of one part of an answer. Pooled and move-only.
 #ifndef PENSTOCK_RECORDS_ENGINE_PART_BUFFER_H_
 #define PENSTOCK_RECORDS_ENGINE_PART_BUFFER_H_
 
@@ -16,7 +16,7 @@
 
 namespace penstock {
 
-// Where a part's bytes return to. Lives until its last buffer has returned.
+// Receives the memory of parts that return. Lives until its last buffer has returned.
 class PartHome {
  public:
   virtual void Return(std::span<uint8_t> memory) = 0;
@@ -25,13 +25,13 @@ class PartHome {
   ~PartHome() = default;
 };
 
-// Memory that one session's parts are decoded into instead of the engine's own.
-// Lives until the last part in it has returned. Thread-safe; calls nothing of the engine.
+// Memory for the parts of one session, used instead of the engine's own. Lives until the last part
+// in it has returned. Thread-safe. Must not call the engine.
 class PartMemory {
  public:
   virtual ~PartMemory() = default;
   virtual size_t size() const = 0;
-  // `capacity` bytes, a power of two from 4 KiB to 4 MiB; empty: none are free.
+  // Returns `capacity` bytes, a power of two from 4 KiB to 4 MiB. Empty: no memory is free.
   virtual std::span<uint8_t> Take(size_t capacity) = 0;
   // Whether `memory` came from Take().
   virtual bool Holds(const uint8_t* memory) const = 0;
@@ -45,14 +45,14 @@ using PartPieces = std::vector<std::span<uint8_t>>;
 class PartBuffer {
  public:
   static constexpr size_t kMaxPartBytes = size_t{1} << 20;
-  // A message of gRPC has room for it (4 MiB).
+  // A gRPC message has room for it (4 MiB).
   static constexpr size_t kMaxRowBytes = size_t{3} << 20;
 
   PartBuffer() = default;
-  // `memory` returns to `home`; its first `size` bytes are the part's.
+  // `memory` returns to `home`. Its first `size` bytes are the part.
   PartBuffer(PartHome* home, std::span<uint8_t> memory, size_t size)
       : home_(home), memory_(memory), size_(size), whole_(memory.first(size)) {}
-  // The part is `pieces` of memory that others read too: nobody may write to it.
+  // The part consists of `pieces` of memory that others read too, so nobody may write to it.
   PartBuffer(PartHome* home, std::span<uint8_t> memory, PartPieces pieces)
       : home_(home), memory_(memory), pieces_(std::move(pieces)) {
     for (const std::span<uint8_t> piece : pieces_) size_ += piece.size();
@@ -76,21 +76,22 @@ class PartBuffer {
   }
   ~PartBuffer() { Reset(); }
 
-  // The part's bytes, one piece after the other.
+  // The bytes of the part: the concatenation of these pieces.
   std::span<const std::span<uint8_t>> pieces() const {
     return pieces_.empty() ? std::span(&whole_, 1) : std::span(pieces_);
   }
   size_t size() const { return size_; }
-  // REQUIRES: the memory is this part's alone.
+  // REQUIRES: the memory is not shared.
   std::span<uint8_t> bytes() const { return whole_; }
 
-  // Of pieces(). Computed anew.
+  // The CRC-32C of pieces(). Computed at every call.
   uint32_t ComputeCrc32c() const {
     uint32_t crc = 0;
     for (const std::span<uint8_t> piece : pieces()) crc = Crc32c(piece, crc);
     return crc;
   }
-  // Copies bytes [offset, offset + out.size()) to `out`. REQUIRES: within size().
+  // Copies bytes [offset, offset + out.size()) of the part to `out`. REQUIRES: they are within
+  // size().
   void CopyTo(size_t offset, std::span<uint8_t> out) const {
     for (const std::span<uint8_t> piece : pieces()) {
       const size_t skipped = std::min(offset, piece.size());
@@ -101,8 +102,8 @@ class PartBuffer {
     }
   }
 
-  // Gives the memory up to the caller, who must call `home->Return(memory)` in time; for APIs
-  // that free through a callback.
+  // Gives the memory to the caller, who must call `home->Return(memory)` later. For APIs that free
+  // memory through a callback.
   struct Released {
     PartHome* home;
     std::span<uint8_t> memory;
@@ -112,8 +113,8 @@ class PartBuffer {
   uint64_t request = 0;
   uint32_t first_row = 0;
   uint32_t rows = 0;
-  std::optional<uint32_t> crc32c;  // Of bytes(), if the session asked for checksums.
-  // By row of the part; in the session's events alone.
+  std::optional<uint32_t> crc32c;  // Set if the session requested checksums.
+  // By row of the part. Set only in the session's events.
   std::vector<ReplacedRow> replaced;  // Ascending.
   std::vector<ImageNote> image_notes;
 
@@ -126,7 +127,7 @@ class PartBuffer {
   std::span<uint8_t> memory_;
   size_t size_ = 0;
   std::span<uint8_t> whole_;
-  PartPieces pieces_;  // Of memory that is shared; empty otherwise.
+  PartPieces pieces_;  // Pieces of shared memory. Else empty.
 };
 
 }  // namespace penstock

@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// Free memory that was not used for longer is in nobody's cache.
+// Of the free memory, only this many of the last returned pieces are likely to be in a cache.
 constexpr size_t kRecent = 8;
 
 }  // namespace
@@ -117,10 +117,10 @@ void PartPool::Subtract(size_t bytes) {
   if (ledger_.Subtract(bytes) && on_return_) on_return_();
 }
 
-// The last part of all owns the pool alone, and any other part may be so as soon as the lock is
+// The last outstanding part may own the pool alone, and so may any other part once the lock is
 // free.
 void PartPool::Return(Home& home, std::span<uint8_t> memory) {
-  std::shared_ptr<PartPool> self;  // Released after the lock, as is what was lent.
+  std::shared_ptr<PartPool> self;  // Released after the lock, like lent memory.
   std::shared_ptr<PartMemory> lent;
   home.part_bytes_.fetch_sub(memory.size());
   MutexLock lock(&mutex_);

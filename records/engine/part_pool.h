@@ -1,4 +1,4 @@
-// Memory for parts, recycled so that it stays in the processor's cache.
+// Memory for parts, reused so that it stays in the processor's cache.
 #ifndef PENSTOCK_RECORDS_ENGINE_PART_POOL_H_
 #define PENSTOCK_RECORDS_ENGINE_PART_POOL_H_
 
@@ -19,18 +19,20 @@
 
 namespace penstock {
 
-// What the parts outside take, known without a lock.
-// Bytes of the memory that parts lie in, over all sessions, and whether somebody waits for less of
-// it or for the return of a session's part. So every return subtracts, be it 0 of memory that other
-// parts still lie in. Who waits holds the lock that he will sleep under, calls Await() and looks at
-// bytes() again; who subtracts and finds it awaited takes that lock and wakes him. All accesses are
-// sequentially consistent, as this needs: the waiter sees what was subtracted, or is seen.
+// The bytes of memory that outstanding parts lie in, over all sessions, and whether somebody waits
+// for this to shrink or for a part of a session to return. It can be read without a lock. Every
+// return subtracts, even if it subtracts 0 because other parts still lie in the memory.
+//
+// A waiter holds the lock under which it will sleep, calls Await(), and reads bytes() again. A
+// thread that subtracts, and learns that the ledger is awaited, takes that lock and wakes the
+// waiter. All accesses are sequentially consistent, which this protocol needs: either the waiter
+// sees the new value, or it is seen.
 // Thread-safe.
 class PartLedger {
  public:
   uint64_t bytes() const { return bytes_.load(); }
   void Add(size_t n) { bytes_.fetch_add(n); }
-  // True: somebody waits, and the caller shall wake him.
+  // True: somebody waits, and the caller must wake them.
   bool Subtract(size_t n) {
     bytes_.fetch_sub(n);
     return awaited_.load() && awaited_.exchange(false);
@@ -42,21 +44,22 @@ class PartLedger {
   std::atomic<bool> awaited_ = false;
 };
 
-// Sizes are powers of two from 4 KiB to 4 MiB, so that small parts cost little;
-// memory begins at a cache line. Returned memory is used again, last in first out, but of shared
-// memory rather what the thread that asks has filled before; it is freed above `keep_bytes`, and
-// what is missing of `shared_bytes` in shared memory. Owned by the engine and by homes with parts
-// outside, so parts may outlive both session and engine. Thread-safe.
+// Sizes are powers of two from 4 KiB to 4 MiB, so that small parts cost little. Memory begins at a
+// cache line. Returned memory is reused, last in first out; for shared memory, preferably what the
+// requesting thread has filled before. Free memory is released above `keep_bytes` plus the part of
+// `shared_bytes` that is not in use as shared memory. The pool is owned by the engine and by homes
+// with outstanding parts, so parts may outlive both session and engine.
+// Thread-safe.
 class PartPool : public std::enable_shared_from_this<PartPool> {
  public:
   class Home;
   struct HomeCloser {
     void operator()(Home* home) const;
   };
-  // Parts may return after it is gone.
+  // Parts may return after the pointer is gone.
   using HomePtr = std::unique_ptr<Home, HomeCloser>;
 
-  // Called when memory that somebody awaits has returned, see ledger().
+  // Called when memory that somebody awaits has returned (ledger()).
   using OnReturn = std::function<void()>;
 
   PartPool(std::shared_ptr<PageMemory> memory, size_t keep_bytes, size_t shared_bytes,
@@ -67,26 +70,28 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
         on_return_(std::move(on_return)) {}
   ~PartPool();
 
-  // What a part of `size` bytes takes. REQUIRES: size <= PartBuffer::kMaxRowBytes.
+  // The bytes that a part of `size` bytes takes. REQUIRES: size <= PartBuffer::kMaxRowBytes.
   static size_t Capacity(size_t size);
 
   HomePtr MakeHome();
 
-  // From now on parts of `home` lie in `memory` where it has room.
+  // From this call on, parts of `home` lie in `memory` if it has room.
   void Lend(Home& home, std::shared_ptr<PartMemory> memory);
 
-  // Memory of Capacity(size) bytes that will return to `home`. REQUIRES: Home::Reserve(size).
+  // Memory of Capacity(size) bytes that will return to `home`. REQUIRES: Home::Reserve(size) was
+  // called.
   std::span<uint8_t> Take(Home& home, size_t size);
 
-  // Memory of Capacity(size) bytes for several homes: free after DropShared() and the return of
-  // every part that Share() allowed.
+  // Memory of Capacity(size) bytes for parts of several homes. It becomes free after DropShared()
+  // and the return of every part that Share() allowed.
   std::span<uint8_t> TakeShared(size_t size);
-  // A part of each of `homes` may lie in `memory`, too; a home may stand there twice. REQUIRES:
-  // Home::Reserve() of so much for `reserved` of them, Home::Pin() for the others.
+  // Allows one more part in `memory` for each element of `homes`; a home may appear twice.
+  // REQUIRES: Home::Reserve() was called for `reserved` of them, and Home::Pin() for the others,
+  // with this size.
   void Share(std::span<Home* const> homes, size_t reserved, std::span<uint8_t> memory);
   void DropShared(std::span<uint8_t> memory);
 
-  // Of the memory that parts lie in, over all homes; shared memory counts once.
+  // Memory that parts lie in, over all homes. Shared memory counts once.
   PartLedger& ledger() { return ledger_; }
 
   // Ends the calls of `on_return`.
@@ -99,25 +104,26 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
 
   struct SharedUse {
     bool kept = true;    // Until DropShared().
-    uint32_t parts = 0;  // That have not returned.
+    uint32_t parts = 0;  // Outstanding parts.
     std::thread::id taker;
   };
   struct Free {
     uint8_t* memory = nullptr;
-    std::thread::id taker = {};  // If it was shared.
+    std::thread::id taker = {};  // Set if the memory was shared.
   };
 
   static size_t Class(size_t size);
-  // Rather what `taker` has taken before.
+  // Prefers memory that `taker` has taken before.
   std::span<uint8_t> TakeFree(size_t size, std::thread::id taker = {})
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   size_t MostFree() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Keep(std::span<uint8_t> memory, std::thread::id taker = {})
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Of a part. What of it leaves the ledger: nothing while others lie in the same memory.
+  // Returns the memory of a part. The result is what leaves the ledger: 0 while other parts lie in
+  // the same memory.
   size_t ReturnPart(std::span<uint8_t> memory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FreeShared(std::span<uint8_t> memory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // From the ledger, for a return of `bytes` or of a part: 0 wakes who waits, too.
+  // Subtracts from the ledger when a part returns. Even a `bytes` of 0 wakes waiters.
   void Subtract(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Return(Home& home, std::span<uint8_t> memory);
   void CloseHome(Home& home);
@@ -134,19 +140,19 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
   size_t shared_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// Where the parts of one session return to. Deletes itself after the last of them.
+// The place to which the parts of one session return. Deletes itself after the last of them.
 class PartPool::Home final : public PartHome {
  public:
   void Return(std::span<uint8_t> memory) override { pool_->Return(*this, memory); }
 
-  // Of the memory that its parts lie in and have not returned, from Reserve() or Pin() on.
+  // Memory of the outstanding parts of the session, counted from Reserve() or Pin() on.
   uint64_t part_bytes() const { return part_bytes_.load(); }
-  // A part of Capacity(size) bytes will be taken or shared.
+  // Announces that a part of Capacity(size) bytes will be taken or shared.
   void Reserve(size_t size) {
     Pin(size);
     pool_->ledger_.Add(Capacity(size));
   }
-  // A part will be shared that lies in memory which another home has reserved.
+  // Announces that a part will be shared in memory that another home has reserved.
   void Pin(size_t size) { part_bytes_.fetch_add(Capacity(size)); }
 
  private:
@@ -156,10 +162,10 @@ class PartPool::Home final : public PartHome {
 
   std::shared_ptr<PartPool> pool_;  // Shared with the engine and other homes.
   std::atomic<uint64_t> part_bytes_ = 0;
-  // Guarded by the pool's mutex:
+  // The members below are guarded by the pool's mutex.
   bool closed_ = false;
-  size_t outside_ = 0;  // Parts that have not returned.
-  // Shared with whoever lent it; may be null.
+  size_t outside_ = 0;  // Outstanding parts.
+  // Shared with the lender. May be null.
   std::shared_ptr<PartMemory> lent_;
 };
 

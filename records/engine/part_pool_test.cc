@@ -125,7 +125,7 @@ TEST_F(PartPoolTest, SharedMemoryReturnsToTheThreadThatFilledIt) {
   pool_->DropShared(others);
 }
 
-// No return is missed: the waiter would sleep for ever.
+// No return may be missed, or the waiter would sleep for ever.
 TEST_F(PartPoolTest, WhoAwaitsSeesEveryReturn) {
   constexpr int kParts = 20'000;
   Mutex mutex;
@@ -149,7 +149,7 @@ TEST_F(PartPoolTest, WhoAwaitsSeesEveryReturn) {
   EXPECT_EQ(ledger.bytes(), 0u);
 }
 
-// Room for one part of 8 KiB.
+// Memory with room for one part of 8 KiB.
 class SmallMemory final : public PartMemory {
  public:
   explicit SmallMemory(bool& gone) : gone_(gone) {}

@@ -1,4 +1,4 @@
-// The sound records of a chunk in which others are damaged.
+// Packs the sound records of a chunk in which others are damaged.
 #ifndef PENSTOCK_RECORDS_ENGINE_PARTIAL_CHUNK_H_
 #define PENSTOCK_RECORDS_ENGINE_PARTIAL_CHUNK_H_
 
@@ -15,9 +15,10 @@
 
 namespace penstock {
 
-// Packs what `damage` does not list; every record packed holds its own CRCs. nullopt, with the
-// reason in `error`: as ChunkLoader::Load(), where kDataLoss names the first damaged record that is
-// not listed. `checksum_holds`: of the whole chunk; what else breaks it must be listed.
+// Packs the records that `damage` does not list. The CRCs of every packed record are right.
+// `checksum_holds` says whether the checksum of the whole chunk is right; if it is not, all damage
+// must be listed. nullopt, with the reason in `error`: as ChunkLoader::Load(), where kDataLoss
+// names the first damaged record that is not listed.
 std::optional<Chunk> PackSoundRecords(PageMemory& memory, const ShardRef& shard,
                                       const ChunkRef& chunk, const ChunkLayout& layout,
                                       RecordPacker& packer, std::span<const uint8_t> raw,
@@ -27,9 +28,9 @@ std::optional<Chunk> PackSoundRecords(PageMemory& memory, const ShardRef& shard,
 // A chunk none of whose records is sound.
 Chunk DamagedChunk(const ChunkRef& chunk, const ListedDamage& damage);
 
-// The split of a damaged record is unknown, the manifest's count is not: the first damaged ones of
-// the chunk are taken to be those of the holdout split that are missing. False: the sound records
-// contradict the count.
+// Assigns damaged records to splits. Their split is unknown, but the manifest has the number of
+// held-out records. So the first damaged records of the chunk are counted as held out until that
+// number is reached. False: the sound records contradict the number.
 bool SplitDamagedRecords(const ChunkRef& chunk, const ListedDamage& damage, Chunk& packed);
 
 }  // namespace penstock

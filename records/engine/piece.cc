@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// What was decoded to row `first` of the piece and those behind it.
+// Adds what was decoded from row `first` of the piece on.
 void AddDecoded(const DecodeOutcome& decoded, size_t first, PieceOutcome& outcome) {
   outcome.counters += decoded.counters;
   for (ImageNote note : decoded.image_notes) {
@@ -158,7 +158,7 @@ absl::StatusOr<bool> PieceDecoder::DecodeSpare(const Piece& piece, DecodeOutcome
 
 absl::Status PieceDecoder::Replace(const Piece& piece, size_t row, const absl::Status& why,
                                    PieceOutcome& outcome) {
-  // Another time there may be memory.
+  // There may be memory at another time.
   if (!piece.replaces() || absl::IsResourceExhausted(why)) return why;
   const uint64_t at = piece.pattern.window_row(piece.begin + row);
   DecodeOutcome another;
@@ -179,7 +179,7 @@ PieceOutcome PieceDecoder::Decode(const Piece& piece, std::span<uint8_t> out) {
     outputs_.push_back(next);
     next += piece.rows * tensor.row_bytes;
   }
-  outputs_.push_back(next);  // Of the record ids.
+  outputs_.push_back(next);  // Record ids come last.
   Begin();
   return DecodeRows(piece, 0, piece.rows, outputs_, Stores::kCached);
 }

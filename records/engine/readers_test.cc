@@ -1,4 +1,5 @@
-// Chunks that more threads read while storage is slow. Where no read may take any time, all is.
+// Tests chunks that additional threads read while storage is slow. A limit of zero makes all
+// storage slow.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ constexpr EngineLimits kFast = {.slow_read = std::chrono::hours(1)};
 
 class ReadersTest : public EngineFixture {
  protected:
-  // Windows of two chunks each, read side by side.
+  // Reads windows of two chunks each, side by side.
   void ReadAll(uint64_t windows) {
     Recorder client;
     auto session = Open(client);
@@ -49,7 +50,7 @@ TEST_F(ReadersTest, OthersReadWhereThereAreNone) {
   EXPECT_EQ(engine_->stats().slow_reads, 64u);
 }
 
-// The first slow read is that of a thread which decodes too.
+// The first slow read is that of a thread that also decodes.
 TEST_F(ReadersTest, TakeTheLoadsOfThreadsThatDecode) {
   MakeData({.shards = 4, .chunks_per_shard = 16});
   Start({.threads = 1, .read_threads = 8, .limits = kSlow});
@@ -59,14 +60,14 @@ TEST_F(ReadersTest, TakeTheLoadsOfThreadsThatDecode) {
   EXPECT_GT(engine_->stats().read_seconds, before);
 }
 
-// The limit does not bind root. Another user's number is this test's alone.
+// The limit does not apply to root, so this test uses a user id that nothing else uses.
 void AllowThreads(size_t count) {
   const rlimit limit = {count, count};
   if (setrlimit(RLIMIT_NPROC, &limit) != 0) std::abort();
   if (getuid() == 0 && setuid(100'000 + static_cast<uid_t>(getpid())) != 0) std::abort();
 }
 
-// Those that have ended count until the kernel is done with them.
+// Threads that have ended count until the kernel has removed them.
 bool GrpcGetsItsThreads() {
   for (int attempt = 0; attempt < 10'000; ++attempt) {
     if (ThreadsOfGrpc::Reserve().ok()) return true;
@@ -75,7 +76,7 @@ bool GrpcGetsItsThreads() {
   return false;
 }
 
-// Of one engine thread: when it has read again it has started the readers.
+// There is one engine thread. When it has read again, it has started the readers.
 TEST_F(ReadersTest, LeaveGrpcItsThreads) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   MakeData({.shards = 4, .chunks_per_shard = 16});
@@ -103,7 +104,7 @@ TEST_F(ReadersTest, ASessionEndsWhileTheyRead) {
     }
     ASSERT_TRUE(client.WaitReady(1));
   }
-  engine_.reset();  // With loads that nobody waits for any more, perhaps.
+  engine_.reset();  // Some loads may not be awaited any more.
 }
 
 TEST_F(ReadersTest, SleepWhereReadsAreFast) {

@@ -15,7 +15,8 @@ uint8_t* CopyTo(std::span<const uint8_t> bytes, uint8_t* to) {
   return to + bytes.size();
 }
 
-// Writes `variable` from `values` on and its entry to `entry`. Returns the end of its bytes.
+// Writes the bytes of `variable` to `values`, and its entry to `entry`. Returns the end of the
+// bytes.
 uint8_t* PackVariable(const FoundVariable& variable, bool list_of_bytes, uint8_t* entry,
                       uint8_t* values) {
   uint8_t* end = values;
@@ -56,7 +57,7 @@ RecordPacker::RecordPacker(FeatureFinder finder, const ChunkLayout& layout,
   if (holdout_) holdout_->Bind(finder_);
 }
 
-// Numbers that follow one another in the row and among those found are one copy.
+// Numbers that are adjacent both in the row and among the found values are merged into one copy.
 void RecordPacker::AddCopy(const Copy& copy) {
   if (!copies_.empty() && copy.type != FeatureType::kBytes) {
     Copy& last = copies_.back();

@@ -1,4 +1,4 @@
-// A record's payload becomes a packed row.
+// Packs the payload of a record into a row.
 #ifndef PENSTOCK_RECORDS_ENGINE_RECORD_PACKER_H_
 #define PENSTOCK_RECORDS_ENGINE_RECORD_PACKER_H_
 
@@ -14,28 +14,28 @@
 
 namespace penstock {
 
-// Not thread-safe: one per thread.
+// Not thread-safe: keep one for each thread.
 class RecordPacker {
  public:
-  // kInvalidArgument: the layout cannot be.
+  // kInvalidArgument: the layout is impossible.
   static absl::StatusOr<RecordPacker> Create(const ChunkLayout& layout);
 
-  // Writes layout.row_bytes() bytes to `row`, the values of variable features from `values` on, and
-  // says whether the record is held out; `values` then points behind them. They take no more than
-  // the payload. REQUIRES: `values` lies behind `row`, in the same memory.
-  // kDataLoss: no tf.train.Example; kInvalidArgument: a feature is missing or of another type or
-  // count.
+  // Writes layout.row_bytes() bytes to `row`, and the values of variable features to `values`,
+  // which then points past them. They take at most as many bytes as the payload. Returns whether
+  // the record is held out. REQUIRES: `values` is after `row` in the same memory.
+  // kDataLoss: the payload is no tf.train.Example.
+  // kInvalidArgument: a feature is missing, or has another type or count.
   absl::StatusOr<bool> Pack(std::span<const uint8_t> payload, uint8_t* row, uint8_t*& values);
 
  private:
-  // Bytes in the row, and which value of their type is the first of them.
+  // Bytes in the row, and the slot of their first value in FoundFeatures.
   struct Copy {
     FeatureType type;
     size_t slot;
     size_t offset;
     size_t size;
   };
-  // A variable feature's entry in the row.
+  // The entry of a variable feature in the row.
   struct VariableCopy {
     size_t slot;
     size_t offset;

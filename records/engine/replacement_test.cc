@@ -1,4 +1,4 @@
-// Records that servers agreed are damaged: what is served for them.
+// Tests what is served for records that servers agreed are damaged.
 #include <algorithm>
 #include <fstream>
 
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 class ReplacementTest : public EngineFixture {
  protected:
-  // In chunk `c`, which lies in shard-0: of the length's bytes, or of the payload's.
+  // Damages a record of chunk `c`, which is in shard-0: a byte of its length, or of its payload.
   void DamageLength(size_t c, uint32_t record) { FlipByte(c, record, 2); }
   void DamagePayload(size_t c, uint32_t record) { FlipByte(c, record, 40); }
   void FlipByte(size_t c, uint32_t record, uint64_t byte) {
@@ -35,8 +35,8 @@ class ReplacementTest : public EngineFixture {
              (damaged.rest_of_chunk ? record >= damaged.record : record == damaged.record);
     });
   }
-  // The definition of docs/reference/protocol_damage.md, spelled out: the id of each row of the
-  // window in order.
+  // The id of each row of the window in order, written out from the definition in
+  // docs/reference/protocol_damage.md.
   std::vector<uint64_t> Expected(const OpenWindow& window) {
     std::vector<std::vector<std::pair<uint32_t, bool>>> rows(window.chunks.size());
     for (uint32_t c = 0; c < rows.size(); ++c) {
@@ -78,7 +78,7 @@ class ReplacementTest : public EngineFixture {
     ADD_FAILURE() << "nothing can stand in";
     return 0;
   }
-  // Opens `window`, fetches all of it and compares.
+  // Opens `window`, fetches all of it and compares the rows.
   void ExpectReplaced(const OpenWindow& window) {
     if (engine_ == nullptr) Start();
     Recorder client;
@@ -105,7 +105,7 @@ class ReplacementTest : public EngineFixture {
     return window;
   }
 
-  // Chunks 0 and 1, none of whose records is good, with chunk 2 as the spare.
+  // Chunks 0 and 1, in which all records are damaged, with chunk 2 as the spare.
   OpenWindow WithSpare(Split split, std::vector<DamagedRecord> damaged_too = {}) {
     OpenWindow window = data_->Window(1, {0, 1}, split, /*shuffle=*/true, /*key=*/5);
     window.chunks.push_back(data_->chunks()[2]);
@@ -165,7 +165,7 @@ TEST_F(ReplacementTest, ADamagedMemberIsReplacedFromOtherChunks) {
   }
 }
 
-// The list decides: a server whose own copy is sound serves what the others serve.
+// The list decides: a server whose own copy is sound serves the same rows as the others.
 TEST_F(ReplacementTest, ASoundCopyServesTheSameRows) {
   MakeData({.holdout_threshold = uint32_t{1} << 30});
   Start();
@@ -261,7 +261,7 @@ TEST_F(ReplacementTest, ASpareWithoutAGoodRecordIsNotEnough) {
   EXPECT_FALSE(lost.damage);
 }
 
-// Its good records are all in the other split.
+// All its good records are in the other split.
 TEST_F(ReplacementTest, ASpareMustHaveAGoodRecordOfTheSplit) {
   MakeData({.holdout_threshold = uint32_t{1} << 30});
   OpenWindow window = WithSpare(Split::kHoldout);
@@ -286,7 +286,7 @@ TEST_F(ReplacementTest, OneWindowWithTwoSparesIsTwoWindows) {
   MakeData();
   Start();
   Recorder client;
-  auto session = Open(client, /*record_ids=*/true);  // As ExpectReplaced() has it: they may share.
+  auto session = Open(client, /*record_ids=*/true);  // As in ExpectReplaced(): they may share.
   const OpenWindow first = WithSpare(Split::kAll);
   ASSERT_OK(session->OpenWindow(first));
   ASSERT_OK(session->Fetch(FetchAll(first, 1)));
@@ -295,7 +295,7 @@ TEST_F(ReplacementTest, OneWindowWithTwoSparesIsTwoWindows) {
   OpenWindow second = first;
   second.chunks[2] = data_->chunks()[3];
   ExpectReplaced(second);
-  // As rows of the window, not as a spare of it.
+  // As rows of the window, not as a spare.
   OpenWindow third = data_->Window(1, {0, 1, 2}, Split::kAll, /*shuffle=*/true, /*key=*/5);
   third.damaged = first.damaged;
   ExpectReplaced(third);

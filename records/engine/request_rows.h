@@ -1,4 +1,4 @@
-// Which rows of a request the next part answers.
+// Computes which rows of a request the next part answers.
 #ifndef PENSTOCK_RECORDS_ENGINE_REQUEST_ROWS_H_
 #define PENSTOCK_RECORDS_ENGINE_REQUEST_ROWS_H_
 
@@ -14,24 +14,25 @@ struct RowBlock {
   uint32_t rows = 0;
 };
 
-// The block of `block_rows` that holds row `begin` of `pattern`, in a window of `window_rows`.
+// The block of `block_rows` rows that contains row `begin` of `pattern`, in a window of
+// `window_rows` rows.
 RowBlock BlockOf(const RowPattern& pattern, uint64_t begin, uint32_t block_rows,
                  uint64_t window_rows);
 
-// How many rows of `pattern` from `begin` on lie in `block`.
+// How many rows of `pattern`, from `begin` on, lie in `block`.
 uint32_t RowsInBlock(const RowPattern& pattern, uint64_t begin, const RowBlock& block);
 
-// Whether its strips follow one another in the window.
+// Whether the strips of the pattern are adjacent in the window.
 inline bool IsOneRun(const RowPattern& pattern) {
   return pattern.count == 1 || pattern.stride == pattern.rows;
 }
 
-// ForEachRun() visits no more.
+// The most runs that ForEachRun() visits.
 inline size_t MostRuns(const RowPattern& pattern, uint64_t rows) {
   return IsOneRun(pattern) ? 1 : rows / pattern.rows + 2;
 }
 
-// Calls visit(window_row, n) for the contiguous runs of rows [begin, begin + rows) of `pattern`.
+// Calls visit(window_row, n) for each contiguous run among rows [begin, begin + rows) of `pattern`.
 template <typename Visit>
 void ForEachRun(const RowPattern& pattern, uint64_t begin, uint64_t rows, const Visit& visit) {
   if (IsOneRun(pattern)) {

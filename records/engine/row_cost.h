@@ -1,4 +1,4 @@
-// The cost of rows, which decides whose turn is next.
+// Computes the cost of rows, which decides whose turn is next.
 #ifndef PENSTOCK_RECORDS_ENGINE_ROW_COST_H_
 #define PENSTOCK_RECORDS_ENGINE_ROW_COST_H_
 
@@ -10,13 +10,14 @@ namespace penstock {
 
 struct RowsCost {
   uint32_t rows = 0;
-  // Their bytes as they are sent, or as many int8 bytes as are expanded while they are decoded.
+  // Their bytes as they are sent. For images, the number of int8 bytes that could be expanded in
+  // the same time, if that is more.
   uint64_t bytes = 0;
 };
 
-// The next rows of `request`: `most`, or so many that a thread decodes them in about 10 ms, but at
-// least one. What an image takes is estimated from its encoded bytes. REQUIRES: its window is
-// ready; 0 < most <= rows that are left.
+// Takes the next rows of `request`: `most` rows, or fewer if decoding them would take a thread more
+// than about 10 ms, but at least one. The time for an image is estimated from its encoded bytes.
+// REQUIRES: the request's window is ready; 0 < most <= rows that are left.
 RowsCost CostOfNextRows(const RequestState& request, uint32_t most);
 
 }  // namespace penstock

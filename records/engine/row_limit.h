@@ -1,4 +1,4 @@
-// The largest row that a part can carry.
+// Checks that a row fits into a part.
 #ifndef PENSTOCK_RECORDS_ENGINE_ROW_LIMIT_H_
 #define PENSTOCK_RECORDS_ENGINE_ROW_LIMIT_H_
 
@@ -8,9 +8,9 @@
 
 namespace penstock {
 
-// `program` was compiled for `dtype`; with `record_ids` each row has one.
-// kResourceExhausted: a row is larger than PartBuffer::kMaxRowBytes. Names the row's size, the
-// limit, and the largest tensor with its feature.
+// `program` was compiled for `dtype`. With `record_ids`, each row also has an id.
+// kResourceExhausted: a row is larger than PartBuffer::kMaxRowBytes. The message has the size of
+// the row, the limit, and the largest tensor with its feature.
 absl::Status CheckRowSize(const Program& program, WireDtype dtype, bool record_ids);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// An answer whose rows are decoded straight to where the client wants them.
+// An answer whose rows are decoded directly to where the client wants them.
 #ifndef PENSTOCK_RECORDS_ENGINE_ROW_SOURCE_H_
 #define PENSTOCK_RECORDS_ENGINE_ROW_SOURCE_H_
 
@@ -11,25 +11,26 @@
 
 namespace penstock {
 
-// Rows [first_row, first_row + rows) of the answer to `request`. Lives as long as the event that
-// brings it; what is not decoded then never is. Not thread-safe.
+// Rows [first_row, first_row + rows) of the answer to `request`. Exists only during the event that
+// delivers it; rows that are not decoded then are lost. Not thread-safe.
 class RowSource {
  public:
   virtual uint64_t request() const = 0;
   virtual uint32_t first_row() const = 0;
   virtual uint32_t rows() const = 0;
-  // Of all tensors together.
+  // Over all tensors.
   virtual size_t row_bytes() const = 0;
-  // Rows [begin, begin + n) of these: those of tensor t go to outputs[t], row-major, record ids
-  // last. The rows behind them are fetched ahead, so ranges should ascend. Long rows are written
-  // past the caches: call StreamingFence() before another thread is told of them. False: a row
-  // cannot be decoded; none of these count, and failure() says why. An error of the request
-  // follows, unless it has ended by then. REQUIRES: within rows().
+  // Decodes rows [begin, begin + n) of these. The rows of tensor t are written to outputs[t],
+  // row-major; record ids come last. The rows after them are prefetched, so ranges should ascend.
+  // Long rows bypass the caches: call StreamingFence() before you tell another thread about them.
+  // False: a row cannot be decoded. None of these rows is then valid, and failure() says why. An
+  // error for the request follows, unless the request has ended by then.
+  // REQUIRES: the rows are within rows().
   [[nodiscard]] virtual bool Decode(uint32_t begin, uint32_t n,
                                     std::span<uint8_t* const> outputs) = 0;
-  // Of the rows that Decode() has decoded.
+  // Counts for the rows that Decode() has decoded.
   virtual ImageCounts images() const { return {}; }
-  // Why the first Decode() that returned false did so: names the record.
+  // The reason why Decode() first returned false. The message names the record.
   virtual absl::Status failure() const { return absl::OkStatus(); }
 
  protected:

@@ -1,4 +1,4 @@
-// Clients that decode rows themselves get the bytes that parts have.
+// Tests that clients which decode rows themselves get the same bytes as parts have.
 #include "records/engine/row_source.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class NoHome final : public PartHome {
   void Return(std::span<uint8_t>) override {}
 };
 
-// Decodes in short ranges, each to memory of its own, and remembers the part that they make up.
+// Decodes in short ranges, each to separate memory, and records the part that they make up.
 class RowRecorder final : public Recorder {
  public:
   RowRecorder(std::vector<size_t> row_bytes) : row_bytes_(std::move(row_bytes)) {}

@@ -1,4 +1,4 @@
-// One client's conversation with the engine: what it has defined, asked for and not yet received.
+// One client's use of the engine: what it has defined, requested and not yet received.
 #ifndef PENSTOCK_RECORDS_ENGINE_SESSION_H_
 #define PENSTOCK_RECORDS_ENGINE_SESSION_H_
 
@@ -12,62 +12,72 @@
 
 namespace penstock {
 
-// How answers reach the client. Called on the engine's threads, several at once; must not block,
-// may call the session, and must not destroy it.
+// How answers reach the client. The methods are called on the engine's threads, several at a time.
+// They must not block. They may call the session, but must not destroy it.
 class SessionEvents {
  public:
   virtual ~SessionEvents() = default;
+  // The rows of the window need not wait for chunks any more. `read_bytes` is as in WindowReady.
   virtual void OnWindowReady(uint64_t window, uint64_t read_bytes) = 0;
-  // Rows [part.first_row, + part.rows) of an answer: the tensors one after the other, each
-  // row-major [rows, ...]. The bytes count against the session's credit until `part` dies.
+  // Delivers rows [part.first_row, + part.rows) of an answer: the tensors one after the other, each
+  // row-major [rows, ...]. The bytes count against the session's credit until `part` is destroyed.
   virtual void OnPart(PartBuffer part) = 0;
-  // Instead of OnPart() where DecodesRows(), which is asked once, unless rows are replaced: the
-  // client decodes them inside the event, on this thread, straight to where it wants them. Takes no
-  // memory of parts.
+  // If DecodesRows() returns true, OnRows() is called instead of OnPart(), unless the session
+  // replaces rows. DecodesRows() is called once. In OnRows(), the client decodes rows inside the
+  // event, on this thread, directly to where it wants them. This takes no memory for parts.
   virtual bool DecodesRows() const { return false; }
   virtual void OnRows(RowSource&) {}
-  // Of a window: each of its requests, those to come included, gets an error of its own after
-  // this one; the window may be released and its number used again. Of a request: it has ended.
+  // The error of a window comes first; then each of its requests, including later ones, gets its
+  // own error. The window may be released and its number used again. After an error of a request,
+  // the request has ended.
   virtual void OnError(StreamError error) = 0;
 };
 
-// What a session has asked for and not received.
+// What a session has requested and not received.
 struct SessionStats {
-  uint64_t windows = 0;           // Open.
-  uint64_t starved_windows = 0;   // Of these: rows were asked for, and memory refused.
-  uint64_t waiting_requests = 0;  // That have not ended.
-  uint64_t waiting_bytes = 0;     // Of their rows that are not taken to be decoded.
-  uint64_t part_bytes = 0;        // Of parts that have not returned.
+  uint64_t windows = 0;           // Open windows.
+  uint64_t starved_windows = 0;   // Those whose rows were requested, but which were refused memory.
+  uint64_t waiting_requests = 0;  // Requests that have not ended.
+  uint64_t waiting_bytes = 0;     // Bytes of their rows that are not being decoded yet.
+  uint64_t part_bytes = 0;        // Bytes of outstanding parts.
 };
 
-// The server's reactor and the local transport both speak to this class, so neither knows how a
-// window is loaded or a row decoded. Made by Engine::OpenSession(), which must outlive it.
+// The server's reactor and the local transport both use this class, so neither needs to know how a
+// window is loaded or a row is decoded. Created by Engine::OpenSession(). The engine must outlive
+// it.
 //
-// A status other than OK means that the client broke the protocol or a stated limit: the stream
-// ends with it. What goes wrong with a window or a request arrives through OnError instead.
+// A status other than OK means that the client broke the protocol or exceeded a documented limit,
+// and ends the stream. Errors of a window or a request are delivered through OnError() instead.
 //
-// The destructor cancels everything and returns when no event can follow. Parts may outlive it.
+// The destructor cancels everything, and returns when no further event can follow. Parts may
+// outlive the session.
 // Thread-safe.
 class Session {
  public:
   virtual ~Session() = default;
 
-  // kInvalidArgument: number in use, chunks out of range of their shards, counts that contradict
-  // one another. kResourceExhausted: a limit of windows, chunks per window or bytes per chunk.
+  // kInvalidArgument: the number is in use, chunks are out of range of their shards, or counts
+  // contradict each other.
+  // kResourceExhausted: too many windows are open, or definitions take too much memory.
+  // If the window has too many chunks, too large chunks, or does not fit into the budget, only the
+  // window fails, through OnError().
   virtual absl::Status OpenWindow(OpenWindow window) = 0;
-  // kInvalidArgument: unknown window, rows beyond it or in two strips, number in use.
-  // kResourceExhausted: a limit of requests, or the dtype makes a row larger than 3 MiB.
+  // kInvalidArgument: the window is unknown, rows are beyond it or in two strips, or the number is
+  // in use.
+  // kResourceExhausted: a limit of requests is exceeded, or the dtype makes a row larger than 3
+  // MiB.
   virtual absl::Status Fetch(const Fetch& fetch) = 0;
-  // Unknown requests are ignored: their answer may have crossed this message.
+  // Unknown requests are ignored, because their answer may have crossed this message.
   virtual void Cancel(uint64_t request) = 0;
-  // Ends its requests too. Unknown windows are ignored: one that failed may have made room for
-  // others.
+  // Also ends the window's requests. Unknown windows are ignored, because a failed window may have
+  // been removed to make room.
   virtual absl::Status Release(uint64_t window) = 0;
-  // What a Hello answers to its client.
+  // What the server's Hello tells the client.
   virtual ServerInfo info() const { return {}; }
   virtual SessionStats stats() const { return {}; }
-  // From now on parts are decoded into `memory`, which outlives them, and take no more than its
-  // size; one that finds no room there goes into ordinary memory. At most once.
+  // From this call on, parts are decoded into `memory`, which must outlive them, and outstanding
+  // parts take at most its size. A part for which it has no room is decoded into ordinary memory.
+  // Call it at most once.
   virtual void UsePartMemory(std::shared_ptr<PartMemory> memory) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a client may do wrong, cut short or leave undone.
+// Tests what a client may do wrong, interrupt or leave undone.
 #include <memory>
 #include <vector>
 
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 class SessionTest : public EngineFixture {
  protected:
-  // Large enough that i8 parts of a window are a MiB each.
+  // Large enough that the i8 parts of a window have one MiB each.
   const ChessData& MakeLargeData() {
     return MakeData({.shards = 1, .chunks_per_shard = 8, .records_per_chunk = 2000});
   }
@@ -60,7 +60,7 @@ TEST_F(SessionTest, AMillionWindowsMeetTheLimit) {
                                HasSubstr("1024 windows are open; the limit is 1024")));
 }
 
-// It is the client's plan that does not fit, not the stream that is broken.
+// The client's plan does not fit, but the stream is not broken.
 TEST_F(SessionTest, AWindowBeyondTheLimitFailsAlone) {
   const ChessData& data = MakeData();
   Start({.limits = {.max_chunks_per_window = 3}});
@@ -102,7 +102,7 @@ TEST_F(SessionTest, AClientThatDoesNotReadCostsNoMoreThanItsLimit) {
   client.HoldParts();
   ASSERT_OK(session->Fetch(FetchAll(window, 1)));
   ASSERT_TRUE(client.WaitParts(3));
-  // The threads still serve others, and load for this one.
+  // The threads still serve others, and load for this session.
   Recorder other;
   auto second = Open(other);
   ASSERT_OK(second->OpenWindow(window));
@@ -171,7 +171,7 @@ TEST_F(SessionTest, BlocksThatSessionsShareAreWithinTheEnginesLimit) {
     ASSERT_OK(sessions.back()->OpenWindow(window));
     ASSERT_TRUE(client.WaitReady(0));
   }
-  for (uint32_t i = 0; i < kClients; ++i) {  // Of another block each.
+  for (uint32_t i = 0; i < kClients; ++i) {  // Each of another block.
     const Fetch fetch = {.request = 1, .window = 0, .first_row = 8 + i * 656, .rows = 40};
     ASSERT_OK(sessions[i]->Fetch(fetch));
     ExpectAnswer(clients[i], window, fetch);
@@ -230,7 +230,7 @@ TEST_F(SessionTest, DestructionMidFlightEndsAllEvents) {
     }
     ASSERT_TRUE(client->WaitParts(i % 5));
     session.reset();
-    client.reset();  // An event from here on would use freed memory.
+    client.reset();  // Any later event would use freed memory.
   }
   EXPECT_EQ(engine_->stats().sessions, 0u);
   EXPECT_EQ(engine_->stats().pinned_bytes, 0u);
@@ -268,7 +268,8 @@ TEST_F(SessionTest, SessionsTakeTurns) {
   modest.BlockParts();
   greedy.UnblockParts();
   ASSERT_TRUE(modest.WaitBlocked());
-  // Of the 24 parts that the one asked for, at most two turns' worth came before the other's.
+  // Of the 24 parts that the first session requested, at most two turns' worth came before the
+  // other's.
   EXPECT_LE(greedy.order().size(), 3u);
   modest.UnblockParts();
   ExpectAnswer(greedy, large, FetchAll(large, 1));

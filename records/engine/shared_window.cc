@@ -13,7 +13,7 @@ void AppendBytes(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// Jobs that differ in it share windows all the same, unless their pixels differ.
+// Jobs with different keys share windows unless their pixels differ.
 uint64_t AugmentationKey(const WindowState& window) {
   const bool matters = window.session->decodings->images().random;
   return matters ? window.definition.augmentation_key : 0;
@@ -21,7 +21,7 @@ uint64_t AugmentationKey(const WindowState& window) {
 
 }  // namespace
 
-// The addresses of pinned chunks: while a window is open they belong to nothing else.
+// Contains the addresses of pinned chunks. While a window is open, nothing else can have them.
 std::string SharedWindows::KeyOf(const WindowState& window) {
   std::string key;
   AppendBytes(key, window.session->decodings.get());

@@ -16,32 +16,33 @@ namespace penstock {
 
 struct WindowState;
 
-// Immutable but for `readers` and `undecodable`. Owned by the windows of the sessions that have it
-// open, which pin its chunks.
+// Immutable except for `readers` and `undecodable`. Owned by the windows of the sessions that have
+// it open. These windows pin its chunks.
 struct SharedWindow {
   WindowRows rows;
   uint64_t id = 0;  // Never used again.
   uint64_t augmentation_key = 0;
-  // What its sessions decode with; shared with them.
+  // The decodings of its sessions, shared with them.
   std::shared_ptr<const Decodings> decodings;
-  // The windows that it stands for, of sessions that share parts. Guarded by the scheduler's lock.
+  // The windows that read it, for sessions that share parts. Guarded by the scheduler's lock.
   mutable std::vector<WindowState*> readers;
-  // None of its rows can be decoded: the spare's are tried at once.
+  // None of its rows can be decoded, so the spare's rows are tried at once.
   mutable std::atomic<bool> undecodable = false;
 };
 
-// Windows that are open, by what they are made of. Not thread-safe: the scheduler's lock guards it.
+// Open windows by their content. Not thread-safe: guarded by the scheduler's lock.
 class SharedWindows {
  public:
-  // The rows of `window`, if another session has built them. REQUIRES: its chunks are pinned.
+  // The rows of `window`, if another session has built them; else null. REQUIRES: its chunks are
+  // pinned.
   std::shared_ptr<const SharedWindow> Find(const WindowState& window) const;
-  // `rows` of `window`, or what was found in the meantime.
+  // Adds `rows` for `window`, unless some were added meanwhile. Returns the ones in the table.
   std::shared_ptr<const SharedWindow> Add(const WindowState& window, WindowRows rows);
 
-  // From now on `window` reads `shared`, until Leave().
+  // From this call on, `window` reads `shared`, until Leave().
   static void Join(WindowState& window, std::shared_ptr<const SharedWindow> shared);
   static void Leave(WindowState& window);
-  // The window's rows are its session's alone from now on.
+  // From this call on, the parts of `window` are not shared with other sessions.
   static void StopSharing(WindowState& window);
 
  private:

@@ -1,4 +1,4 @@
-// What an engine and its sessions say of themselves.
+// Tests the statistics of an engine and its sessions.
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/engine/testing/engine_fixture.h"
@@ -17,7 +17,7 @@ TEST_F(StatsTest, TellsWhereTheTimeOfTheThreadsWent) {
   ASSERT_OK(session->OpenWindow(window));
   ASSERT_OK(session->Fetch(FetchAll(window, 1)));
   ASSERT_TRUE(client.WaitRows(1, window.rows));
-  // A job is counted when it has ended: after what it brought about.
+  // A job is counted when it has ended, which is after its effects.
   EngineStats stats;
   ASSERT_TRUE(WaitUntil([&] {
     stats = engine_->stats();
@@ -68,7 +68,7 @@ TEST_F(StatsTest, TellsWhatASessionWaitsForUntilItHasIt) {
 
 TEST_F(StatsTest, WaitingBytesAreOfRowsNotTakenAndGoWithACancel) {
   const ChessData& data = MakeData();
-  // One part of memory, which the client keeps: the rest of the request has to wait.
+  // There is memory for one part, which the client keeps, so the rest of the request must wait.
   Start({.threads = 1,
          .limits = {.session_part_bytes = uint64_t{1} << 20,
                     .engine_part_bytes = uint64_t{1} << 20}});

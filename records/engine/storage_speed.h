@@ -1,4 +1,4 @@
-// Whether reads come from memory or wait for storage.
+// Detects whether reads come from memory or wait for storage.
 #ifndef PENSTOCK_RECORDS_ENGINE_STORAGE_SPEED_H_
 #define PENSTOCK_RECORDS_ENGINE_STORAGE_SPEED_H_
 
@@ -9,14 +9,14 @@
 
 namespace penstock {
 
-// Where the page cache has the bytes, a read is a copy. One that took much longer waited for a disk
-// or a network, and the next ones probably will. Thread-safe.
+// If the page cache has the bytes, a read is a copy. A read that took much longer has waited for a
+// disk or a network, and the next reads probably will too. Thread-safe.
 class StorageSpeed {
  public:
   using Duration = std::chrono::steady_clock::duration;
 
-  // A read of `bytes` that takes longer than `base` and another nanosecond for each two bytes is
-  // slow: memory is five times as fast.
+  // A read of `bytes` bytes is slow if it takes longer than `base` plus half a nanosecond for each
+  // byte. Memory is five times as fast.
   explicit StorageSpeed(Duration base) : base_(base) {}
 
   void Note(size_t bytes, Duration took) {
@@ -31,7 +31,7 @@ class StorageSpeed {
   uint64_t slow_reads() const { return slow_reads_.load(std::memory_order_relaxed); }
 
  private:
-  // A file system reads ahead by itself, so some fast reads between slow ones say little.
+  // A file system reads ahead, so a few fast reads between slow ones mean little.
   static constexpr uint64_t kFast = 64;
 
   const Duration base_;

@@ -66,7 +66,7 @@ void StripCache::Release(const Key& key, uint64_t rows) {
   --block->users;
   block->rows_sent += rows;
   if (block->done()) Drop(block);
-  // Since before it was known how often blocks are sent.
+  // These blocks were sent often enough before it was known how often that is.
   while (!blocks_.empty() && blocks_.back().done()) Drop(std::prev(blocks_.end()));
   MakeRoom(0);
 }

@@ -1,4 +1,4 @@
-// Decoded rows that several sessions are sent.
+// Caches decoded rows that are sent to several sessions.
 #ifndef PENSTOCK_RECORDS_ENGINE_STRIP_CACHE_H_
 #define PENSTOCK_RECORDS_ENGINE_STRIP_CACHE_H_
 
@@ -18,24 +18,26 @@
 
 namespace penstock {
 
-// The outcome of decoding a block.
+// The result of decoding a block.
 struct BlockResult {
   LoadError error;  // Not OK: its rows cannot be decoded.
-  // Both by row of the block.
+  // Both are by row of the block.
   std::vector<ReplacedRow> replaced;
   std::vector<ImageNote> image_notes;
 };
 
-// Jobs on the same plan ask for the same rows, at other boundaries where their ranks differ. Where
-// several sessions have the same window open, its rows are therefore decoded in blocks that lie at
-// multiples of Decoding::block_rows in the window, once, and each part lends the pieces of a block
-// that its request asks for: nothing is copied. Blocks stay until they were sent as often as those
-// before them, or, under a byte budget, the least recently used one's memory is needed. Beside the
-// budget are those in use, at most one a thread, and those that parts outside lie in, which count
-// as such.
+// Jobs on the same plan request the same rows, with other boundaries if their ranks differ. So if
+// several sessions have the same window open, its rows are decoded once, in blocks at multiples of
+// Decoding::block_rows in the window. Each part lends the pieces of a block that its request needs;
+// nothing is copied.
 //
-//   switch (cache.Claim(key, jobs, memory)) {
-//     case kWaiting:  another thread is decoding it and gets `jobs` from Publish(); return
+// A block stays until it was sent as often as the blocks before it. Under a byte budget, the least
+// recently used block is dropped earlier if its memory is needed. Not counted in the budget are
+// blocks in use, at most one for each thread, and blocks with outstanding parts, which count as
+// parts.
+//
+//   switch (cache.Claim(key, jobs, memory, result)) {
+//     case kWaiting:  another thread decodes it, and gets `jobs` from Publish(); return
 //     case kDecode:   fill `memory`; cache.Publish(key, jobs, result)
 //     case kReady:    break
 //   }
@@ -57,18 +59,18 @@ class StripCache {
   };
   enum class Answer { kDecode, kReady, kWaiting };
 
-  // `pool` must outlive it.
+  // `pool` must outlive the cache.
   StripCache(PartPool& pool, size_t budget_bytes) : pool_(pool), budget_bytes_(budget_bytes) {}
   ~StripCache();
 
-  // `memory` for the block of `jobs`, unless kWaiting; it stays until Release(). With kReady
-  // `result` is what was published. REQUIRES: not empty.
+  // Returns `memory` for the block of `jobs`, unless the answer is kWaiting. It stays valid until
+  // Release(). With kReady, `result` is what was published. REQUIRES: `jobs` is not empty.
   Answer Claim(const Key& key, std::span<const Job> jobs, std::span<uint8_t>& memory,
                BlockResult& result);
-  // What kDecode asked for is there, or result.error is why it cannot be. Adds the jobs that wait
-  // for it to `jobs`.
+  // After kDecode: the memory is filled, or result.error says why it cannot be. Adds the jobs that
+  // wait for the block to `jobs`.
   void Publish(const Key& key, std::vector<Job>& jobs, const BlockResult& result);
-  // `rows` were sent.
+  // `rows` rows of the block were sent.
   void Release(const Key& key, uint64_t rows);
 
   size_t bytes() const;
@@ -81,7 +83,7 @@ class StripCache {
     BlockResult result;
     uint32_t users = 0;  // Threads that decode or send it.
     uint32_t rows = 0;
-    uint64_t rows_sent = 0;         // In all, under this key.
+    uint64_t rows_sent = 0;         // Total under this key.
     std::shared_ptr<StripUse> use;  // Shared with the decoding, which may be gone.
     std::vector<Job> waiting;
 
@@ -91,7 +93,7 @@ class StripCache {
   using Blocks = std::list<Block>;
   static constexpr size_t kMaxDropped = 4096;
 
-  // Until `more` bytes fit, if that can be.
+  // Drops blocks until `more` bytes fit, if possible.
   void MakeRoom(size_t more) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Blocks::iterator Drop(Blocks::iterator block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -100,7 +102,7 @@ class StripCache {
   mutable Mutex mutex_;
   Blocks blocks_ ABSL_GUARDED_BY(mutex_);  // Most recently used first.
   absl::flat_hash_map<Key, Blocks::iterator> index_ ABSL_GUARDED_BY(mutex_);
-  // Rows sent of blocks that were dropped: some, and not for ever.
+  // Rows sent from some of the blocks that were dropped. Cleared now and then.
   absl::flat_hash_map<Key, uint64_t> dropped_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };

@@ -1,4 +1,4 @@
-// Sessions that read the same windows.
+// Tests sessions that read the same windows.
 #include "records/engine/strip_cache.h"
 
 #include <chrono>
@@ -17,7 +17,7 @@ class StripCacheTest : public EngineFixture {
  protected:
   StripCacheTest() { strip_cache_ = uint64_t{8} << 20; }
 
-  // Opens `window` on as many sessions, so that all of them share it.
+  // Opens `window` in as many sessions, so that all of them share it.
   void OpenAll(size_t sessions, const OpenWindow& window, bool record_ids = true) {
     for (size_t i = 0; i < sessions; ++i) {
       clients_.push_back(std::make_unique<Recorder>());
@@ -26,12 +26,12 @@ class StripCacheTest : public EngineFixture {
       ASSERT_TRUE(clients_.back()->WaitReady(window.window));
     }
   }
-  // Declared first: a session's end is the end of events.
+  // Declared first, because events may come until a session ends.
   std::vector<std::unique_ptr<Recorder>> clients_;
   std::vector<std::unique_ptr<Session>> sessions_;
 };
 
-// Every rank count cuts the rows elsewhere, contiguous or in strips.
+// Every number of ranks cuts the rows in other places, contiguously or in strips.
 TEST_F(StripCacheTest, JobsOfDifferentRanksGetTheirRowsDecodedOnce) {
   strip_cache_ = uint64_t{32} << 20;
   MakeData({.shards = 2, .chunks_per_shard = 4, .records_per_chunk = 500});
@@ -88,7 +88,7 @@ TEST_F(StripCacheTest, ShortRunsOfRowsAreDecodedAgain) {
   EXPECT_EQ(engine_->stats().strip_rows, 0u);
 }
 
-// Memory of its own, of which nothing is ever free.
+// Separate memory that never has any free.
 class NoRoom : public PartMemory {
  public:
   size_t size() const override { return 4 * PartBuffer::kMaxPartBytes; }
@@ -109,8 +109,8 @@ TEST_F(StripCacheTest, ASessionWithMemoryOfItsOwnSharesNothing) {
   EXPECT_EQ(engine_->stats().strip_rows, 0u);
 }
 
-// How often blocks are sent is learned, and learned wrong where one session falls behind the other,
-// as on a loaded machine: so this must be seen once.
+// How often blocks are sent is learned. It is learned wrongly if one session falls behind the
+// other, as on a loaded machine. So this must be seen only once.
 TEST_F(StripCacheTest, BlocksThatWereSentToAllAreDropped) {
   strip_cache_ = uint64_t{4} << 20;
   MakeData({.records_per_chunk = 1000});
@@ -122,7 +122,8 @@ TEST_F(StripCacheTest, BlocksThatWereSentToAllAreDropped) {
     clients_.clear();
     Start();
     OpenAll(2, window, /*record_ids=*/false);
-    // 4000 rows of 6 KB, 80 a block: 50 blocks a time. After the first 64 the rest is known.
+    // 4000 rows of 6 KB, 80 to a block, are 50 blocks each time. After the first 64, the number is
+    // known.
     for (uint64_t request = 1; request <= 6; ++request) {
       for (auto& session : sessions_) {
         ASSERT_OK(session->Fetch(FetchAll(window, request, WireDtype::kF32)));
@@ -136,7 +137,7 @@ TEST_F(StripCacheTest, BlocksThatWereSentToAllAreDropped) {
   EXPECT_TRUE(seen);
 }
 
-// The ranks of a job that cuts strips: each row is sent to one of them.
+// The ranks of a job that cuts strips. Each row is sent to one of them.
 TEST_F(StripCacheTest, SharingEndsWhereNobodySavesAnything) {
   strip_cache_ = uint64_t{2} << 20;
   MakeData({.records_per_chunk = 1000});
@@ -179,7 +180,7 @@ TEST_F(StripCacheTest, SharingEndsWhereNobodySavesAnything) {
   for (int i = 0; i < 3; ++i) shares();
   int shared = 0;
   for (int i = 0; i < 32; ++i) shared += shares();
-  EXPECT_EQ(shared, 1);  // To see whether it would pay by now.
+  EXPECT_EQ(shared, 1);  // Tests whether sharing would pay by now.
 }
 
 TEST_F(StripCacheTest, OtherKeysSplitsAndSpecsShareNothing) {
@@ -247,7 +248,8 @@ TEST_F(StripCacheTest, PartsThatReturnedCountForNobody) {
   EXPECT_TRUE(WaitUntil([&] { return engine_->stats().part_bytes == 0; }));
 }
 
-// Otherwise a few sessions would take all that the engine allows, and its threads would wait.
+// Otherwise a few sessions would take all memory that the engine allows, and its threads would
+// wait.
 TEST_F(StripCacheTest, PartsOfOneBlockTakeItsMemoryOnce) {
   MakeData({.records_per_chunk = 500});
   Start();
@@ -303,16 +305,16 @@ TEST_F(StripCacheTest, ASessionMayLeaveWhileItsRowsAreDecodedForIt) {
   ExpectAnswer(*clients_[0], window, FetchAll(window, 20, WireDtype::kF32));
 }
 
-// The cache alone, with room for one block.
+// Only the cache, with room for one block.
 class OneBlockTest : public ::testing::Test {
  protected:
-  // With a StripUse of its own.
+  // A decoding with its own StripUse.
   static Decoding MakeDecoding() {
     const TempFolder folder;
     const ChessData data(folder.path(), {.shards = 1, .chunks_per_shard = 1});
     return *Decodings::Compile(data.Stream()).value().For(WireDtype::kPacked);
   }
-  // Decodes block `number` and sends each of its rows once. The one before it is dropped.
+  // Decodes block `number` and sends each of its rows once. The block before it is dropped.
   void Send(uint32_t number, const Decoding& decoding) {
     RequestState request;
     request.decoding = &decoding;
@@ -332,7 +334,7 @@ class OneBlockTest : public ::testing::Test {
   StripCache cache_{*pool_, /*budget_bytes=*/4096};
 };
 
-// StripUse learns from 64 blocks that were dropped.
+// StripUse learns from 64 dropped blocks.
 TEST_F(OneBlockTest, ABlockThatComesBackWasSentAsOftenAsBefore) {
   for (int i = 0; i < 32; ++i) {
     for (const uint32_t block : {0, 1}) Send(block, decoding_);

@@ -1,4 +1,4 @@
-// How often rows that are decoded into shared blocks are sent.
+// Learns how often rows that are decoded into shared blocks are sent.
 #ifndef PENSTOCK_RECORDS_ENGINE_STRIP_USE_H_
 #define PENSTOCK_RECORDS_ENGINE_STRIP_USE_H_
 
@@ -9,15 +9,15 @@
 
 namespace penstock {
 
-// Learned from blocks that are dropped: how often the rows of the next ones will be sent. A block
-// that was sent so often is not needed any more, so that its memory can be used again while it is
-// in the processor's cache; and blocks that are sent about once cost more than they save: whole
-// blocks are decoded for a few of their rows, and parts end where blocks do.
+// Learns from dropped blocks how often the rows of the next blocks will be sent. A block that was
+// sent that often is no longer needed, so its memory can be reused while it is in the processor's
+// cache. Blocks that are sent about once cost more than they save: whole blocks are decoded for a
+// few of their rows, and parts end where blocks end.
 //
-// Not thread-safe, but for pays(): the strip cache's lock guards it.
+// Not thread-safe, except pays(): guarded by the strip cache's lock.
 class StripUse {
  public:
-  // The rows of a block were sent so many times, on average, when it was dropped.
+  // A block was dropped whose rows were sent `times` times on average.
   void Dropped(double times) {
     most_ = std::max(most_, times);
     sum_ += times;
@@ -27,13 +27,14 @@ class StripUse {
     most_ = sum_ = 0;
     dropped_ = 0;
   }
-  // Nobody will ask for a block that was sent so often. False while there is nothing to go by.
+  // Whether a block that was sent `times` times will not be requested again. False while nothing is
+  // learned yet.
   bool Suffices(double times) const { return times >= 0.999 * expected_; }
-  // Whether sharing saves anything; true while there is nothing to go by.
+  // Whether sharing saves anything. True while nothing is learned yet.
   bool pays() const { return pays_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr uint32_t kBlocks = 64;  // Forgotten after so many more.
+  static constexpr uint32_t kBlocks = 64;  // Relearned after this many blocks.
   static constexpr double kPays = 1.5;
 
   double expected_ = std::numeric_limits<double>::infinity();

@@ -21,7 +21,7 @@ TEST(StripUseTest, ExpectsWhatTheMostUsedOfTheLastBlocksHad) {
   Drop(use, 1, 8);
   EXPECT_FALSE(use.Suffices(7));
   EXPECT_TRUE(use.Suffices(8));
-  Drop(use, 64, 3);  // Jobs have left.
+  Drop(use, 64, 3);  // Some jobs have left.
   EXPECT_TRUE(use.Suffices(3));
 }
 

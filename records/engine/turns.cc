@@ -8,24 +8,25 @@
 namespace penstock {
 namespace {
 
-// Below a part: a session that has one small request waiting at its turn, and asks for the next
-// when it is answered, must not get less than one that has many waiting.
+// Smaller than a part. Otherwise a session with one small request at its turn, which sends the next
+// request when it is answered, would get less than a session with many waiting.
 constexpr int64_t kQuantum = 64 << 10;
 
-// Of a session that has nothing outstanding while the others' parts take all that there is.
+// Size of the next part of a session that has no outstanding part, while the parts of others take
+// all memory.
 constexpr size_t kSmallPartBytes = size_t{64} << 10;
-// Shorter runs of rows are decoded again for less than lending each of them costs.
+// For shorter runs of rows, lending each run costs more than decoding them again.
 constexpr size_t kMinLentRun = size_t{2} << 10;
-// What a session may be given before its turn: more than the chunks of a window, which one session
-// is charged for and all its followers read.
+// How much a session may be given before its turn. It is more than the chunks of a window, for
+// which one session is charged although all its followers read them.
 constexpr int64_t kMaxDebt = int64_t{16} << 20;
-// Answers that one thread sends before it looks what else there is to do.
+// Answers that a thread sends before it looks for other work.
 constexpr size_t kMaxFollowers = 64;
 
-// One window of so many is shared where sharing does not pay, to see whether it would.
+// If sharing does not pay, one in this many windows is shared to see whether it would.
 constexpr uint64_t kProbe = 32;
 
-// The window's rows are read by another session too, and lending them is worth while.
+// Whether another session reads the window's rows too, and lending them is worthwhile.
 bool IsShared(const SessionState& session, const RequestState& request) {
   const SharedWindow* window = request.window->shared.get();
   const Decoding& decoding = *request.decoding;
@@ -39,7 +40,7 @@ bool Refused(const RequestState& request) {
   return !request.refusal.status.ok() || request.window->phase == WindowState::Phase::kFailed;
 }
 
-// The earliest needed that has jobs of the set, or null.
+// The earliest needed window that has jobs of the set, or null.
 WindowState* NextWindow(const SessionState& session, JobSet set) {
   if (set == JobSet::kAll) return session.window_work.first();
   return session.window_work.first([set](const WindowState& window) {
@@ -50,7 +51,7 @@ WindowState* NextWindow(const SessionState& session, JobSet set) {
 int64_t Cost(const Job& job) {
   if (job.kind == Job::Kind::kLoad) return std::max(job.chunk->ref.size, job.chunk->ref.raw_size);
   if (job.kind == Job::Kind::kDecode) return static_cast<int64_t>(job.cost);
-  return 1024;  // Something, so that no session is free of charge.
+  return 1024;  // Anything above 0, so that no job is free.
 }
 
 }  // namespace
@@ -125,7 +126,7 @@ bool Turns::MayFollow(const SessionState& session, const RequestState& request) 
 }
 
 bool Turns::Fits(const SessionState& session, size_t capacity) const {
-  // One part a session always: others that do not read must not stop it.
+  // A session may always have one part, so that others that do not read cannot stop it.
   if (session.home->part_bytes() == 0) return true;
   return FitsSession(session, capacity) && parts_.bytes() + capacity <= limits_.engine_part_bytes;
 }
@@ -210,7 +211,7 @@ bool Turns::TakeFromWindow(SessionState& session, WindowState& window, Job& job)
       ++session.active;
       return true;
     }
-    session.window_work.Remove(&window);  // The rest is loading; the last of it brings it back.
+    session.window_work.Remove(&window);  // The rest is loading. The last load brings it back.
     return false;
   }
   session.window_work.Remove(&window);

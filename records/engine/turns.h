@@ -1,4 +1,4 @@
-// Whose job is next.
+// Decides whose job is next.
 #ifndef PENSTOCK_RECORDS_ENGINE_TURNS_H_
 #define PENSTOCK_RECORDS_ENGINE_TURNS_H_
 
@@ -15,16 +15,16 @@ namespace penstock {
 // What a thread takes.
 enum class JobSet { kAll, kLoads, kOthers };
 
-// Between sessions deficit round robin (Shreedhar and Varghese, "Efficient fair queueing using
-// deficit round robin", 1995) by bytes read and decoded, where images count what takes as long
-// (row_cost.h); within one the earliest needed. A session
-// whose parts have not returned gets no further part, but its chunks are still loaded.
+// Between sessions, deficit round robin (Shreedhar and Varghese, "Efficient fair queueing using
+// deficit round robin", 1995), by bytes read and decoded; an image counts as the bytes that take as
+// long (row_cost.h). Within a session, the earliest needed job is next. A session whose parts have
+// not returned gets no further part, but its chunks are still loaded.
 //
-// Not thread-safe: the scheduler's lock guards it.
+// Not thread-safe: guarded by the scheduler's lock.
 class Turns {
  public:
-  // `parts`: those of all sessions, ended ones included. `share_parts`: sessions with the same
-  // window open get blocks that are decoded once. `parts` must outlive it.
+  // `parts` counts the parts of all sessions, including ended ones, and must outlive this object.
+  // `share_parts`: sessions that have the same window open get blocks that are decoded once.
   Turns(const EngineLimits& limits, PartLedger& parts, bool share_parts)
       : limits_(limits), parts_(parts), share_parts_(share_parts) {}
 
@@ -32,38 +32,40 @@ class Turns {
   void Remove(SessionState& session);
   std::span<SessionState* const> sessions() const { return ring_; }
 
-  // Adds what of `set` is to do next, one job or several, as in Work. False: there is nothing now;
-  // where that is because parts must return first, `parts` is awaited.
+  // Adds the next job or jobs of `set`, as in Work. False: there is nothing to do at the moment. If
+  // that is because parts must return first, `parts` is awaited.
   bool Take(JobSet set, std::vector<Job>& jobs);
   // Whether Take() may find something.
   bool AnyWork(JobSet set) const;
-  // The memory of a part that `session` gets when parts have returned, and not before; 0 if it may
-  // have its next. `parts` is awaited then.
+  // The memory of the next part of `session`, if the session cannot have it before parts return;
+  // `parts` is then awaited. 0: it may have its next part.
   size_t AwaitedBytes(const SessionState& session) const;
-  // Whether a part of so much memory may be outside; otherwise `parts` is awaited.
+  // Whether a part of `capacity` bytes may be outstanding. If not, `parts` is awaited.
   bool MayHave(const SessionState& session, size_t capacity) const;
 
  private:
   bool HasWork(const SessionState& session, JobSet set) const;
-  // Of a part that is decoded for its session alone.
+  // For a part that is decoded for its session alone.
   uint64_t RowsPerPart(const Decoding& decoding) const;
   bool MayRun(const SessionState& session, const RequestState& request) const;
-  // MayRun(), in memory that another session's part lies in.
+  // As MayRun(), if the part lies in memory of another session's part.
   bool MayFollow(const SessionState& session, const RequestState& request) const;
-  // A part of `capacity` more bytes is within the limits.
+  // Whether another part of `capacity` bytes is within the limits.
   bool Fits(const SessionState& session, size_t capacity) const;
-  // Within those of its session.
+  // Whether it is within the session's limits.
   bool FitsSession(const SessionState& session, size_t capacity) const;
-  // Whether the next rows of `request` are lent from a block. Where other sessions' parts leave no
-  // room none is begun: `leads` is false of what is answered from one that is.
+  // Whether the next rows of `request` are lent from a block. If the parts of other sessions leave
+  // no room, no block is begun. `leads` is false for rows that are lent from a block that is
+  // already begun.
   bool IsLent(const SessionState& session, const RequestState& request, bool leads) const;
-  // Memory that NextPart() takes, at most.
+  // The most memory that NextPart() takes.
   size_t NextBytes(const SessionState& session, const RequestState& request, bool leads) const;
-  // What would answer the next rows of `request`.
+  // The job that would answer the next rows of `request`.
   Job NextPart(SessionState& session, RequestState& request, bool leads) const;
   bool TakeOne(JobSet set, Job& job);
-  // Adds the jobs that answer from the same block as `leader`, of sessions whose earliest needed
-  // rows lie there: what they cost is their sessions' turn. Not all if there are many.
+  // Adds the jobs that can be answered from the same block as `leader`, for sessions whose earliest
+  // needed rows lie there. Each session is charged for its own job. If there are many, adds only
+  // some.
   void TakeFollowers(const Job& leader, std::vector<Job>& jobs);
   bool TakeFrom(SessionState& session, JobSet set, Job& job);
   bool TakeFromWindow(SessionState& session, WindowState& window, Job& job);

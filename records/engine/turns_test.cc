@@ -1,4 +1,4 @@
-// Shares of sessions that ask for more than the engine's threads can do.
+// Tests the shares of sessions that request more than the engine's threads can do.
 #include "records/engine/turns.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 namespace penstock {
 namespace {
 
-// Makes each call that it is given once `length` later ones have come: the way to a client and
-// back, while the engine goes on. Thread-safe.
+// Delays calls: makes each call once `length` later calls have come. This simulates the way to a
+// client and back while the engine continues. Thread-safe.
 class Way {
  public:
   explicit Way(size_t length) : length_(length) {}
@@ -30,7 +30,7 @@ class Way {
     under_way_.front()();
     under_way_.pop_front();
   }
-  // No call is made any more.
+  // Makes no further calls.
   void Close() {
     MutexLock lock(&mutex_);
     closed_ = true;
@@ -43,7 +43,8 @@ class Way {
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// Rows that each has got, from when all had some until the last had `enough` more. Thread-safe.
+// Counts the rows that each eater got, from when all had some until the last had `enough` more.
+// Thread-safe.
 class Tally {
  public:
   Tally(size_t eaters, uint64_t enough) : enough_(enough), rows_(eaters) {}
@@ -77,11 +78,11 @@ class Tally {
 
 struct Appetite {
   uint64_t requests = 2;  // Outstanding, or on the way.
-  uint32_t rows = 160;    // Of each.
+  uint32_t rows = 160;    // Of each request.
   WireDtype dtype = WireDtype::kI8;
 };
 
-// Asks for rows of one window again whenever it has received some.
+// Requests rows of one window again whenever it has received some.
 class Eater final : public SessionEvents {
  public:
   Eater(size_t number, Appetite appetite, const OpenWindow& window, Way& way, Tally& tally)
@@ -121,8 +122,8 @@ class Eater final : public SessionEvents {
 
 class TurnsTest : public EngineFixture {
  protected:
-  // Rows that each got until the last of them had `enough`; answers to their parts come when
-  // `way` more parts are done.
+  // Returns the rows that each eater got until the last of them had `enough`. New requests arrive
+  // after `way` more parts.
   std::vector<uint64_t> Feed(const std::vector<Appetite>& appetites, size_t way, uint64_t enough) {
     MakeData({.shards = 1, .chunks_per_shard = 1, .records_per_chunk = 700});
     Start({.threads = 1});
@@ -155,8 +156,8 @@ TEST_F(TurnsTest, LargeRequestsGetNoMoreThanSmallOnes) {
   EXPECT_LT(static_cast<double>(rows[0]) / static_cast<double>(rows[1]), 1.5);
 }
 
-// Shares are of bytes, not of rows nor of the threads' time: a row of f32 has 30 times the bytes of
-// a packed one, and is not decoded 30 times as long.
+// Shares are measured in bytes, not in rows or time of the threads: a row of f32 has 30 times the
+// bytes of a packed row, but does not take 30 times as long to decode.
 TEST_F(TurnsTest, SessionsOfDifferentDtypesGetTheSameBytes) {
   const WireDtype dtypes[] = {WireDtype::kPacked, WireDtype::kI8, WireDtype::kF32};
   std::vector<Appetite> appetites;
@@ -167,7 +168,7 @@ TEST_F(TurnsTest, SessionsOfDifferentDtypesGetTheSameBytes) {
     ASSERT_OK_AND_ASSIGN(const Program program, Program::Compile(data_->Stream().spec, dtypes[i]));
     bytes.push_back(rows[i] * program.row_bytes());
   }
-  // 120 MB each; a part, at most 1 MiB, may be of this round or of the next.
+  // 120 MB each. A part, at most 1 MiB, may belong to this round or the next.
   const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
   EXPECT_LT(static_cast<double>(*most) / static_cast<double>(*least), 1.1);
 }
@@ -200,7 +201,7 @@ class TakeTest : public ::testing::Test {
     }
     session.window_work.Insert(&window);
   }
-  // How many of the next `jobs` are the session's.
+  // How many of the next `jobs` jobs belong to the session.
   int JobsOf(const SessionState& session, int jobs) {
     int its = 0;
     for (std::vector<Job> taken; jobs > 0; --jobs, taken.clear()) {
@@ -228,7 +229,7 @@ TEST_F(TakeTest, ASessionThatAskedForNothingSavesNoTurns) {
   EXPECT_NEAR(JobsOf(idle, 20), 10, 1);
 }
 
-// Sessions have the same window open and ask for the same rows.
+// Sessions that have the same window open and request the same rows.
 class TakeRowsTest : public TakeTest {
  protected:
   TakeRowsTest() {

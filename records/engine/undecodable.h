@@ -1,4 +1,4 @@
-// The error for a row that cannot be decoded.
+// Builds the error for a row that cannot be decoded.
 #ifndef PENSTOCK_RECORDS_ENGINE_UNDECODABLE_H_
 #define PENSTOCK_RECORDS_ENGINE_UNDECODABLE_H_
 
@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-// The failure with shard, chunk and record of the row; or, if nothing can stand for it, kDataLoss
-// with needs_spare. REQUIRES: failed.failure; the window's chunks are pinned.
+// The failure, with shard, chunk and record of the row. If no row can stand for it, kDataLoss with
+// needs_spare. REQUIRES: failed.failure is set; the window's chunks are pinned.
 LoadError Undecodable(const WindowState& window, uint64_t window_row, const PieceOutcome& failed);
 
 }  // namespace penstock

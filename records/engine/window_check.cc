@@ -93,7 +93,7 @@ absl::Status CheckDamage(const OpenWindow& window) {
 absl::Status CheckAll(const OpenWindow& window, bool has_holdout, const EngineLimits& limits) {
   const size_t row_chunks = window.num_row_chunks();
   if (row_chunks == 0) return absl::InvalidArgumentError("has no chunk");
-  const size_t spares = window.chunks.size() - row_chunks;  // Whose shard may be another one.
+  const size_t spares = window.chunks.size() - row_chunks;  // A spare may be in a shard of its own.
   if (row_chunks > limits.max_chunks_per_window ||
       window.shards.size() > limits.max_chunks_per_window + spares) {
     return absl::ResourceExhaustedError(absl::StrCat("has ", row_chunks, " chunks of ",

@@ -1,4 +1,4 @@
-// What a client may define and ask for.
+// Checks what a client defines and requests.
 #ifndef PENSTOCK_RECORDS_ENGINE_WINDOW_CHECK_H_
 #define PENSTOCK_RECORDS_ENGINE_WINDOW_CHECK_H_
 
@@ -8,11 +8,12 @@
 
 namespace penstock {
 
-// Everything about `window` that can be known without its shards. kInvalidArgument names the
-// chunk; kResourceExhausted a limit.
+// Checks everything about `window` that can be known without its shards. kInvalidArgument: the
+// message names the chunk. kResourceExhausted: a limit is exceeded; the message names it.
 absl::Status CheckWindow(const OpenWindow& window, bool has_holdout, const EngineLimits& limits);
 
-// Whether the rows lie in a window of `window_rows`. Afterwards rows * count is at most that.
+// Checks that the rows lie in a window of `window_rows` rows. Afterwards rows * count is at most
+// that. kInvalidArgument: they do not.
 absl::Status CheckFetch(const Fetch& fetch, uint32_t window_rows);
 
 }  // namespace penstock

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 constexpr uint32_t kMax32 = std::numeric_limits<uint32_t>::max();
 constexpr uint64_t kMax64 = std::numeric_limits<uint64_t>::max();
 
-// A window of one sound chunk, to be spoiled.
+// A valid window of one chunk, which tests make invalid.
 class WindowCheckTest : public ::testing::Test {
  protected:
   WindowCheckTest() {

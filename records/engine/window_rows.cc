@@ -39,7 +39,7 @@ class Selection {
   // Calls visit(Row) for every row. kDataLoss: there are rows, but no good one.
   template <typename Visit>
   absl::Status ForEach(const Visit& visit) const {
-    std::vector<std::optional<Row>> first_good;  // Once it is needed.
+    std::vector<std::optional<Row>> first_good;  // Filled once it is needed.
     for (size_t c = 0; c < chunks_.size(); ++c) {
       const Chunk& chunk = *chunks_[c].chunk;
       if (!chunk.damage().empty()) {
@@ -79,8 +79,8 @@ class Selection {
     }
     return std::nullopt;
   }
-  // By chunk: its first good row or, if it has none, that of the next chunk that has, cyclically;
-  // if none has, that of the spare.
+  // For each chunk, its first good row. If it has none, that of the next chunk that has one,
+  // cyclically; if no chunk has one, that of the spare.
   std::vector<std::optional<Row>> FirstGoodRows() const {
     std::vector<std::optional<Row>> rows;
     for (const WindowChunk& chunk : chunks_) rows.push_back(FirstGoodRow(chunk));
@@ -99,7 +99,7 @@ class Selection {
   bool ForEachAroundDamage(size_t c, std::span<const std::optional<Row>> first_good,
                            const Visit& visit) const {
     const Chunk& chunk = *chunks_[c].chunk;
-    std::vector<Row> rows;  // From the last to the first: each damaged one needs the next good one.
+    std::vector<Row> rows;  // From last to first: each damaged row needs the next good one.
     std::optional<Row> next;
     for (uint32_t r = chunk.num_records(); r-- > 0;) {
       if (!Selects(split_, chunk.InHoldout(r))) continue;

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Every 20th record is in holdout.
+// Every 20th record is held out.
 Chunk MakeChunk(PageMemory& memory, uint32_t records, size_t row_bytes) {
   Chunk chunk(memory, records, row_bytes, 0);
   for (uint32_t r = 0; r < records; r += 20) chunk.SetHoldout(r);

@@ -46,7 +46,7 @@ absl::StatusOr<WindowRows> BuildRows(const WindowState& window) {
   return Annotate(rows.status(), absl::StrCat("window ", window.definition.window));
 }
 
-// What is said of rows of the block that the job asks for, numbered in its part.
+// The notes about rows of the block that the job requests, numbered by row of its part.
 template <typename Note>
 std::vector<Note> OfPart(const Job& job, std::span<const Note> block) {
   std::vector<Note> notes;
@@ -64,7 +64,7 @@ std::vector<Note> OfPart(const Job& job, std::span<const Note> block) {
   return notes;
 }
 
-// Until the job is done.
+// Lasts until the job is done.
 SpanScope SpanOf(const Job& job, SpanSink* spans) {
   switch (job.kind) {
     case Job::Kind::kLoad:
@@ -126,7 +126,7 @@ void Worker::Run(const Job& job) {
       TellFailedRequest(*job.request);
       return scheduler_.FinishRefusal(job);
     case Job::Kind::kDecode:
-      return;  // Not a job of one.
+      return;  // Handled by Decode().
   }
 }
 

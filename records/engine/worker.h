@@ -20,11 +20,11 @@
 
 namespace penstock {
 
-// Not thread-safe: one a thread. What it is given must outlive it.
+// The arguments of the constructor must outlive it. Not thread-safe: keep one for each thread.
 class Worker {
  public:
-  // Whether the time that reads take counts as loading, or apart: of a reader, which has nothing
-  // else to do.
+  // Whether the time of reads counts as loading, or separately. It is separate for readers, which
+  // do nothing else.
   enum class Waits { kLoading, kApart };
 
   Worker(JobScheduler& scheduler, FileCache& files, PageMemory& memory, PartPool& pool,
@@ -39,9 +39,9 @@ class Worker {
         loader_(files, memory, speed),
         decoder_(&images) {}
 
-  // Leaves in `work` what was answered.
+  // Does the jobs of `work`. Leaves in `work` the kDecode jobs that it has answered.
   void Do(Work& work);
-  // That it keeps to read chunks.
+  // Frees the memory that is kept for reading chunks.
   void FreeMemory() { loader_.FreeMemory(); }
 
  private:
@@ -49,15 +49,15 @@ class Worker {
   void Run(const Job& job);
   void Load(const Job& job);
   void Build(const Job& job);
-  // The requests of `work` are answered with the failure of a row of the job.
+  // Answers the requests of `work` with the failure of a row of the job.
   void Refuse(Work& work, const Job& job, const PieceOutcome& failed);
-  // What the client does in the event counts as decoding.
+  // The work of the client inside the event counts as decoding.
   void DecodeRows(Work& work);
-  // Answers all who wait for rows of the block that the jobs ask for, or leaves them to the thread
-  // that decodes it.
+  // Answers all jobs that wait for rows of the block, or leaves the jobs to the thread that decodes
+  // it.
   void DecodeShared(Work& work);
   BlockResult DecodeBlock(const Job& job, std::span<uint8_t> memory, Decoded& decoded);
-  // What the job asks for of its block in `memory`.
+  // The rows that the job requests from its block in `memory`.
   static PartBuffer PiecesOf(const Job& job, std::span<uint8_t> memory, const BlockResult& block);
   // parts_[i] answers jobs[i].
   void Send(std::span<const Job> jobs);
@@ -68,7 +68,7 @@ class Worker {
   JobTimes& times_;
   const Waits waits_;
   SpanSink* const spans_;
-  // Of the job under way, counted apart.
+  // Times of the current job that are counted separately.
   JobTimes::Clock::duration sending_{};
   JobTimes::Clock::duration reading_{};
   ChunkLoader loader_;

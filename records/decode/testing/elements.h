@@ -1,3 +1,4 @@
+// The elements of tensors, in tests.
 #ifndef PENSTOCK_RECORDS_DECODE_TESTING_ELEMENTS_H_
 #define PENSTOCK_RECORDS_DECODE_TESTING_ELEMENTS_H_
 

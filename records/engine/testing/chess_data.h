@@ -1,4 +1,4 @@
-// Shards of random chess-like records, their chunk table, and what decoding them must give.
+// Shards of random chess-like records, their chunk table, and the expected results of decoding.
 #ifndef PENSTOCK_RECORDS_ENGINE_TESTING_CHESS_DATA_H_
 #define PENSTOCK_RECORDS_ENGINE_TESTING_CHESS_DATA_H_
 
@@ -23,14 +23,14 @@ struct ChessDataOptions {
   size_t chunks_per_shard = 4;
   uint32_t records_per_chunk = 50;
   Compression compression = Compression::kNone;
-  uint32_t holdout_threshold = 0;  // By `d`.
+  uint32_t holdout_threshold = 0;  // Decided by `d`.
   uint64_t seed = 1;
 };
 
 // Written once to a folder. Thread-compatible.
 class ChessData {
  public:
-  // Writes shard-0.tfrecord, ... to `folder`, which must exist.
+  // Writes shard-0.tfrecord and so on to `folder`, which must exist.
   ChessData(const std::string& folder, const ChessDataOptions& options);
 
   const std::vector<ShardRef>& shards() const { return shards_; }
@@ -44,14 +44,14 @@ class ChessData {
                     bool shuffle = true, uint64_t key = 0) const;
 
   bool InHoldout(uint64_t ordinal) const;
-  // `rows` of the window in the order that its permutation gives them.
+  // `rows` of the window in the order of its permutation.
   std::vector<uint64_t> Shuffled(const OpenWindow& window, const std::vector<uint64_t>& rows) const;
-  // The window's rows in order, as record ordinals: the definition, spelled out.
+  // The window's rows in order, as record ordinals, written out from the definition.
   std::vector<uint64_t> Order(const OpenWindow& window) const;
-  // One row of each tensor after the other, for every ordinal, which may have kReplacedRecord set.
+  // For every ordinal, one row of each tensor, concatenated. Ordinals may have kReplacedRecord set.
   std::vector<std::string> Decode(const std::vector<uint64_t>& ordinals, WireDtype dtype,
                                   bool record_ids = false) const;
-  // The rows that `fetch` of `window` asks for, decoded.
+  // The decoded rows that `fetch` of `window` requests.
   std::vector<std::string> Answer(const OpenWindow& window, const Fetch& fetch,
                                   bool record_ids = false) const;
 

@@ -1,4 +1,4 @@
-// An engine over random shards, with the verbs that its tests are made of.
+// An engine over random shards, with the verbs that its tests use.
 #ifndef PENSTOCK_RECORDS_ENGINE_TESTING_ENGINE_FIXTURE_H_
 #define PENSTOCK_RECORDS_ENGINE_TESTING_ENGINE_FIXTURE_H_
 
@@ -37,7 +37,7 @@ class EngineFixture : public ::testing::Test {
     EXPECT_THAT(session, IsOk());
     return session.ok() ? *std::move(session) : nullptr;
   }
-  // All rows of a window.
+  // Requests all rows of a window.
   static Fetch FetchAll(const OpenWindow& window, uint64_t request,
                         WireDtype dtype = WireDtype::kI8) {
     return {.request = request,
@@ -61,7 +61,8 @@ class EngineFixture : public ::testing::Test {
     EXPECT_EQ(Rows(client, fetch.request, fetch.dtype, record_ids),
               data_->Answer(window, fetch, record_ids));
   }
-  // For times and totals, which are added after a client has heard of the job: soon, not at once.
+  // For times and totals, which are updated soon after a client has heard of a job, but not at
+  // once.
   template <typename Holds>
   static bool WaitUntil(const Holds& holds) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -74,7 +75,7 @@ class EngineFixture : public ::testing::Test {
 
   TempFolder folder_;
   std::optional<ChessData> data_;
-  uint64_t strip_cache_ = 0;  // So that budgets are those of chunks.
+  uint64_t strip_cache_ = 0;  // 0, so that budgets are those of chunks.
   std::unique_ptr<Engine> engine_;
 };
 

@@ -1,4 +1,4 @@
-// A shard of given payloads and its chunk table.
+// A shard of given payloads, and its chunk table.
 #ifndef PENSTOCK_RECORDS_ENGINE_TESTING_RECORD_DATA_H_
 #define PENSTOCK_RECORDS_ENGINE_TESTING_RECORD_DATA_H_
 

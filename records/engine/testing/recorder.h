@@ -1,4 +1,4 @@
-// A client that remembers what it was told.
+// A client that records what it receives.
 #ifndef PENSTOCK_RECORDS_ENGINE_TESTING_RECORDER_H_
 #define PENSTOCK_RECORDS_ENGINE_TESTING_RECORDER_H_
 
@@ -21,12 +21,12 @@ namespace penstock {
 // Thread-safe.
 class Recorder : public SessionEvents {
  public:
-  // Keeps parts instead of returning their memory, from now on.
+  // From this call on, keeps parts instead of returning their memory.
   void HoldParts() {
     MutexLock lock(&mutex_);
     hold_ = true;
   }
-  // Returns what was held.
+  // Returns the parts that were kept.
   void DropParts() {
     std::vector<PartBuffer> parts;  // Returned without the lock.
     MutexLock lock(&mutex_);
@@ -34,7 +34,7 @@ class Recorder : public SessionEvents {
     hold_ = false;
   }
 
-  // The thread that brings the next part waits in it.
+  // From this call on, a thread that delivers a part waits in OnPart().
   void BlockParts() {
     MutexLock lock(&mutex_);
     block_ = true;
@@ -76,7 +76,7 @@ class Recorder : public SessionEvents {
     return WaitFor([this, window]()
                        ABSL_NO_THREAD_SAFETY_ANALYSIS { return ready_.contains(window); });
   }
-  // False too when it is refused.
+  // Also false if the request is refused.
   bool WaitRows(uint64_t request, uint64_t rows) {
     WaitFor([=, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return rows_[request] >= rows || Refused(request);
@@ -93,7 +93,7 @@ class Recorder : public SessionEvents {
                        ABSL_NO_THREAD_SAFETY_ANALYSIS { return order_.size() >= parts; });
   }
 
-  // For a thread inside OnPart.
+  // Waits for a thread inside OnPart().
   bool WaitBlocked() {
     return WaitFor([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return blocked_ > 0; });
   }
@@ -106,17 +106,18 @@ class Recorder : public SessionEvents {
     MutexLock lock(&mutex_);
     return errors_;
   }
-  // The request of each part, in the order of their arrival.
+  // The request of each part, in order of arrival.
   std::vector<uint64_t> order() {
     MutexLock lock(&mutex_);
     return order_;
   }
-  // The replaced rows and the notes about images of an answer, by row of the answer.
+  // The replaced rows, and the notes about images, of an answer, by row of the answer.
   std::vector<ReplacedRow> Replaced(uint64_t request) { return OfAnswer(request, &Part::replaced); }
   std::vector<ImageNote> ImageNotesOf(uint64_t request) {
     return OfAnswer(request, &Part::image_notes);
   }
-  // The rows of an answer, each the row of every tensor in turn. `row_bytes`: of each tensor.
+  // The rows of an answer, each with its row of every tensor in turn. `row_bytes` has the size of
+  // each tensor's row.
   std::vector<std::string> Rows(uint64_t request, const std::vector<size_t>& row_bytes) {
     MutexLock lock(&mutex_);
     std::vector<std::string> rows(rows_[request]);
