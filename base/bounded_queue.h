@@ -44,7 +44,8 @@ class BoundedQueue {
     return value;
   }
 
-  // Ends blocked and later calls of Push() and Pop(). Calls after the first have no effect.
+  // Wakes blocked calls. From now on, Push() returns false, and Pop() returns what is left without
+  // blocking. Calls after the first have no effect.
   void Close(absl::Status status = absl::OkStatus()) {
     MutexLock lock(&mutex_);
     if (closed_) return;

@@ -52,7 +52,7 @@ size_t FittingBytes(absl::string_view text, int scale, int width) {
   return at;
 }
 
-// The number of bytes of the first line. A line ends behind a word, or within a word that is longer
+// The number of bytes of the first line. A line ends after a word, or within a word that is longer
 // than a line.
 size_t LineBytes(absl::string_view text, int scale, int width) {
   const size_t fitting = FittingBytes(text, scale, width);

@@ -10,13 +10,11 @@
 namespace penstock {
 namespace {
 
-constexpr uint64_t kEndBytes = 22;  // The end record of an archive, without its comment.
+constexpr uint64_t kEndBytes = 22;  // The record at the end of an archive, without its comment.
 constexpr uint64_t kMaxCommentBytes = 65535;
-constexpr uint64_t kLocatorBytes = 20;  // The locator before the end record, if there is a zip64
-                                        // record.
+constexpr uint64_t kLocatorBytes = 20;  // Before that record, in zip64 archives.
 constexpr uint64_t kEnd64Bytes = 56;
-constexpr uint64_t kEntryBytes = 46;  // An entry of the directory, without name, extra fields and
-                                      // comment.
+constexpr uint64_t kEntryBytes = 46;  // A directory entry, without its variable fields.
 constexpr uint64_t kLocalBytes = 30;
 constexpr uint64_t kMaxDirectoryBytes = uint64_t{64} << 20;
 constexpr uint32_t kEndMark = 0x06054b50, kLocatorMark = 0x07064b50, kEnd64Mark = 0x06064b50;

@@ -35,10 +35,12 @@ struct PemTexts {
 
 // Reads and checks the files. Every error names the file.
 // kNotFound, kPermissionDenied: the file cannot be read.
-// kInvalidArgument: the file holds no certificate or key, or a damaged certificate, also behind
-// valid ones; it is larger than 1 MiB; the key has a passphrase, or does not belong to the
-// certificate; or OpenSSL refuses the certificate for TLS, because its key is too short or it was
-// signed with SHA-1.
+// kInvalidArgument:
+//   - the file holds no certificate or key, or is larger than 1 MiB;
+//   - one of its certificates is damaged, even if others are valid;
+//   - the key has a passphrase, or does not belong to the certificate;
+//   - OpenSSL refuses the certificate for TLS, because its key is too short or it was signed with
+//     SHA-1.
 // kInternal: OpenSSL cannot create a TLS context.
 absl::StatusOr<PemTexts> LoadPemFiles(const PemPaths& paths, absl::Time now);
 

@@ -184,8 +184,8 @@ void FeatureSurvey::Append(const Row& row, std::vector<FeatureInfo>& out) {
   if (empty.records > 0 && out.size() == begin) {
     out.push_back(empty);
   } else if (empty.records > 0 && row.list) {
-    // Records in which the list has no steps count, but those in which a feature has no kind do
-    // not.
+    // A list without steps is present, although it has no type. A feature without a kind is
+    // missing.
     out[begin].records += empty.records;
     Take(empty.values, out[begin].values);
   }

@@ -54,8 +54,8 @@ class IndexJournal {
 
  private:
   IndexJournal(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
-  // Collects the complete records of `bytes` that fit. Returns where they end, and the key of the
-  // last section.
+  // Reads the complete records of `bytes`, and keeps the shards of sections that have one of
+  // `keys`. Returns where the records end, and the key of the last section.
   std::pair<size_t, std::string> Take(std::span<const uint8_t> bytes,
                                       std::span<const std::string> keys);
   absl::Status AppendRecord(const std::string& payload);

@@ -19,8 +19,9 @@ namespace penstock {
 // Appends rows to an array [rows, row_shape...] whose number of rows is known only at the end. The
 // file is written as PATH.PID.partial, and Finish() renames it, so PATH is always complete.
 //
-//   PENSTOCK_ASSIGN_OR_RETURN(NpyWriter writer, NpyWriter::Create("planes.npy", Dtype::kI8,
-//   shape)); PENSTOCK_RETURN_IF_ERROR(writer.Append(rows));
+//   PENSTOCK_ASSIGN_OR_RETURN(NpyWriter writer,
+//                             NpyWriter::Create("planes.npy", Dtype::kI8, shape));
+//   PENSTOCK_RETURN_IF_ERROR(writer.Append(rows));
 //   PENSTOCK_RETURN_IF_ERROR(writer.Finish());
 //
 // After an error, every further call returns that error. Not thread-safe.

@@ -28,9 +28,9 @@ namespace penstock {
 //
 // A client reads its windows side by side, so a client that lacks one soon waits while all its
 // others are in memory. If the windows of all clients do not fit, clients therefore take turns. A
-// client that waits takes what it lacks from clients whose stay is over, from the one whose turn
-// was longest ago first. It then stays for `stay`, counted from the moment when all its windows are
-// loaded. Nothing is taken unless it is enough.
+// client that waits takes what it lacks from clients whose stay is over, beginning with the one
+// whose turn was longest ago. It then stays for `stay`, counted from the moment when all its
+// windows are loaded. Nothing is taken unless it is enough.
 //
 // Definitions count from OpenWindow() on. To make room for them, chunks that nobody pins are
 // evicted, and windows that are only announced wait.
@@ -69,7 +69,7 @@ class Admission {
   // Gives back bytes that store().Hold() took.
   void LetGo(uint64_t bytes);
 
-  // The session ends. REQUIRES: its windows are withdrawn.
+  // The session ends. Its windows are withdrawn separately.
   void Forget(SessionState& session) { std::erase(stalled_, &session); }
 
   // Sessions that did not read, and may have parts again, queue for the windows that yielded.

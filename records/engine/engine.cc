@@ -43,7 +43,7 @@ std::shared_ptr<PageMemory> MakeMemory([[maybe_unused]] const EngineOptions& opt
 #endif
 }
 
-// Parts are in the budget too, but if it is small, the parts of one session are not.
+// Parts count in the budget too, but if it is small, those of one session may exceed their share.
 EngineOptions Completed(EngineOptions options) {
   const MachineLimits machine = ReadMachineLimits();
   if (options.threads == 0) options.threads = machine.cores;

@@ -117,8 +117,8 @@ void PartPool::Subtract(size_t bytes) {
   if (ledger_.Subtract(bytes) && on_return_) on_return_();
 }
 
-// The last outstanding part may own the pool alone, and so may any other part once the lock is
-// free.
+// The last outstanding part may be the pool's only owner, and so may any other part once the lock
+// is free.
 void PartPool::Return(Home& home, std::span<uint8_t> memory) {
   std::shared_ptr<PartPool> self;  // Released after the lock, like lent memory.
   std::shared_ptr<PartMemory> lent;

@@ -26,7 +26,7 @@ namespace penstock {
 // A waiter holds the lock under which it will sleep, calls Await(), and reads bytes() again. A
 // thread that subtracts, and learns that the ledger is awaited, takes that lock and wakes the
 // waiter. All accesses are sequentially consistent, which this protocol needs: either the waiter
-// sees the new value, or it is seen.
+// sees the new value, or the thread that subtracts sees the waiter.
 // Thread-safe.
 class PartLedger {
  public:

@@ -62,10 +62,9 @@ class Session {
   // If the window has too many chunks, too large chunks, or does not fit into the budget, only the
   // window fails, through OnError().
   virtual absl::Status OpenWindow(OpenWindow window) = 0;
-  // kInvalidArgument: the window is unknown, rows are beyond it or in two strips, or the number is
-  // in use.
-  // kResourceExhausted: a limit of requests is exceeded, or the dtype makes a row larger than 3
-  // MiB.
+  // kInvalidArgument: the window is unknown, rows are beyond it or in two strips, the number is in
+  // use, or the spec does not allow the dtype or makes a row larger than 3 MiB with it.
+  // kResourceExhausted: too many requests are outstanding.
   virtual absl::Status Fetch(const Fetch& fetch) = 0;
   // Unknown requests are ignored, because their answer may have crossed this message.
   virtual void Cancel(uint64_t request) = 0;

@@ -51,7 +51,7 @@ class Worker {
   void Build(const Job& job);
   // Answers the requests of `work` with the failure of a row of the job.
   void Refuse(Work& work, const Job& job, const PieceOutcome& failed);
-  // The work of the client inside the event counts as decoding.
+  // The time that the client spends in its event counts as decoding.
   void DecodeRows(Work& work);
   // Answers all jobs that wait for rows of the block, or leaves the jobs to the thread that decodes
   // it.

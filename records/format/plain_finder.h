@@ -49,7 +49,7 @@ class PlainFinder {
   struct Wanted {
     FeatureUse use;
     uint32_t slot;
-    uint64_t seen_in = 0;  // The last record that had it, as far as noted. Counts from 1.
+    uint64_t seen_in = 0;  // The last record in which FindRest() saw it. Counts from 1.
   };
   // How the values of an entry are stored.
   enum class Taking : uint8_t { kSkip, kFloat, kInteger, kAny };

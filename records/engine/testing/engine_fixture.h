@@ -1,4 +1,4 @@
-// An engine over random shards, with the verbs that its tests use.
+// An engine over random shards, with the calls that its tests make.
 #ifndef PENSTOCK_RECORDS_ENGINE_TESTING_ENGINE_FIXTURE_H_
 #define PENSTOCK_RECORDS_ENGINE_TESTING_ENGINE_FIXTURE_H_
 

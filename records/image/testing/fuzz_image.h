@@ -29,8 +29,9 @@ inline void FuzzRegion(std::span<const uint8_t> bytes, const ImageInfo& info,
   if (whole->notes.truncated != part->notes.truncated) std::abort();
 }
 
-// Decodes and transforms `bytes`, with options that `choice` selects. Ends the program if bytes
-// must not cause the status, or if the result depends on the previous image or on the region.
+// Decodes and transforms `bytes`, with options that `choice` selects. Ends the program if the
+// status is one that no bytes may cause, or if the result depends on the previous image or on the
+// region.
 inline void FuzzImage(std::span<const uint8_t> bytes, uint8_t choice) {
   static ImageTransform used;
   ImageOps ops;
