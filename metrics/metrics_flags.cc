@@ -47,14 +47,16 @@ std::string MetricsFlags::address() const {
 }
 
 void AddMetricsFlags(CLI::App& command, MetricsFlags& flags) {
-  command.add_option("--metrics-port", flags.port,
-                     "Serve Prometheus metrics on 127.0.0.1:PORT/metrics; 0 takes a free port; "
-                     "off: none. penstock-train adds its local rank to PORT");
-  command.add_option(
-      "--metrics-listen", flags.listen,
-      "The same on HOST:PORT, for a Prometheus on another machine: plain HTTP "
-      "without credentials, which tells counts and sizes, a client's page its servers' "
-      "addresses too, and no data");
+  command.option_defaults()->group("Metrics");
+  command
+      .add_option("--metrics-port", flags.port,
+                  "Serve Prometheus metrics on this port of 127.0.0.1; 0: a free port; off: none")
+      ->type_name("PORT");
+  command
+      .add_option("--metrics-listen", flags.listen,
+                  "Serve them on HOST:PORT, for a Prometheus on another machine; plain HTTP "
+                  "without credentials")
+      ->type_name("ADDRESS");
 }
 
 absl::StatusOr<std::unique_ptr<MetricsEndpoint>> StartMetrics(const MetricsFlags& flags,

@@ -24,7 +24,7 @@ struct MetricsFlags {
   std::string address() const;
 };
 
-// `flags` must outlive `command`.
+// `flags` must outlive `command`. Sets the group of the options that are added next.
 void AddMetricsFlags(CLI::App& command, MetricsFlags& flags);
 
 // Returns null if the flags say off. Errors are those of Validate() and MetricsEndpoint::Start(),

@@ -13,8 +13,7 @@ namespace penstock {
 // The FILE that stands for standard output. The JSON then replaces the text for people.
 inline constexpr absl::string_view kStandardOutput = "-";
 
-// Adds --json FILE, stored in `file`, which must outlive `app`. `what` names the content in the
-// help text, for example "A summary".
+// Adds --json FILE in the group "Output". `what` begins its description: "Write the result".
 CLI::Option* AddJsonFlag(CLI::App& app, std::string& file, const std::string& what);
 
 // Writes `json` and a line feed to `file`, completely or not at all. An empty `file` writes

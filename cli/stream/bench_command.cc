@@ -294,23 +294,25 @@ absl::Status RunBench(const BenchFlags& flags) {
 void AddBenchCommand(CLI::App& app, absl::Status& outcome) {
   CLI::App& command = AddCommand(
       app, "bench",
-      "Read as fast as batches come and print the rate, what this link could carry, where the "
-      "time\n"
-      "goes here and on the servers, what limits, and what would help. The link's ceiling is\n"
-      "measured by asking for the same few rows again and again and dropping the answers.",
+      "Measure how fast batches can be read. It prints the rate, what this link could carry, where "
+      "the time goes here and on the servers, what limits the rate, and what would help. To "
+      "measure the link, it asks for the same few rows again and again and drops the answers.",
       "penstock bench --servers 10.0.0.1:7070,10.0.0.2:7070\n"
       "penstock bench data/manifest.pb --servers dns:///penstock:7070 --dtype i8 --seconds 30 "
       "--json -");
+  command.group("Read");
   auto flags = std::make_shared<BenchFlags>();
   flags->loader.epochs = 0;
   AddLoaderFlags(command, flags->loader);
   AddStepsFlag(command, flags->loader);
   CLI::Option& manifest = *command.get_option("--manifest");
-  manifest.description(absl::StrCat(manifest.get_description(), ";\nwithout: ", kServersOwnManifest,
-                                    " of --servers"));
-  command.add_option("--seconds", flags->seconds, "How long to measure")
-      ->check(Number(0.01, 86400));
-  AddJsonFlag(command, flags->json, "Write the figures");
+  manifest.description(
+      absl::StrCat(manifest.get_description(), "; absent: ", kServersOwnManifest, " of --servers"));
+  command.add_option("--seconds", flags->seconds, "Time to measure, in seconds")
+      ->check(Number(0.01, 86400))
+      ->type_name("SECONDS")
+      ->group("Options");
+  AddJsonFlag(command, flags->json, "Write the result");
   OnRun(command, outcome, [flags] { return RunBench(*flags); });
 }
 

@@ -51,28 +51,44 @@ absl::Status FillFromSource(const LoaderFlags& flags, LoaderOptions& options) {
 
 void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
   AddManifestFlag(command, flags.manifest);
+  command.option_defaults()->group("Options");
+  command.add_option("--global-batch-size", flags.global_batch_size,
+                     "Rows of a step over all ranks");
+  command.add_option("--epochs", flags.epochs, "Epochs to read; 0: no limit");
+  command.option_defaults()->group("Data");
+  command.add_option("--split", flags.split, "Split to read")
+      ->check(CLI::IsMember({"train", "holdout", "all"}))
+      ->type_name("SPLIT");
+  command.option_defaults()->group("Order");
+  command.add_option("--seed", flags.seed, "Seed of the order");
+  command
+      .add_option("--cursor", flags.cursor, "Cursor that an earlier run printed, to resume there")
+      ->type_name("CURSOR");
   AddSourceFlags(command, flags.source);
+  command.option_defaults()->group("Decoding");
   command
       .add_option("--dtype", flags.dtype,
-                  "What numeric tensors travel as; auto: packed where the spec expands bits, such\n"
-                  "as chess's, else i8")
-      ->check(CLI::IsMember({"auto", "packed", "i8", "bf16", "f32", "f64"}));
-  command.add_option("--split", flags.split, "Which records")
-      ->check(CLI::IsMember({"train", "holdout", "all"}));
-  command.add_option("--global-batch-size", flags.global_batch_size, "Rows of a step, all ranks");
-  command.add_option("--seed", flags.seed, "Of the order");
-  command.add_option("--epochs", flags.epochs, "0: without end");
-  command.add_option("--rank", flags.rank, "This rank");
-  command.add_option("--world-size", flags.world_size, "Ranks altogether");
-  command.add_option("--cursor", flags.cursor, "Continue from a cursor that was printed");
-  command.add_option("--threads", flags.threads, "local: only; 0: the cores of this process")
+                  "Type in which numeric tensors are sent; auto: packed if the spec expands bits "
+                  "(as chess does), else i8")
+      ->check(CLI::IsMember({"auto", "packed", "i8", "bf16", "f32", "f64"}))
+      ->type_name("DTYPE");
+  command.option_defaults()->group("Ranks");
+  command.add_option("--rank", flags.rank, "Rank of this process");
+  command.add_option("--world-size", flags.world_size, "Number of ranks");
+  command.option_defaults()->group("Tuning");
+  command
+      .add_option("--threads", flags.threads,
+                  "Threads that decode with --servers local:; 0: the cores this process may use")
       ->check(WholeNumber(0, EngineOptions::kMaxThreads));
-  command.add_option("--memory-budget", flags.memory_budget,
-                     "local: only, for chunks; 0: a quarter of the memory");
+  command
+      .add_option("--memory-budget", flags.memory_budget,
+                  "Memory for chunks with --servers local:; 0: a quarter of what this process may "
+                  "use")
+      ->type_name("SIZE");
 }
 
 void AddStepsFlag(CLI::App& command, LoaderFlags& flags) {
-  command.add_option("--steps", flags.steps, "Stop after so many steps; 0: no limit");
+  command.add_option("--steps", flags.steps, "Steps to read; 0: no limit")->group("Options");
 }
 
 absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags) {

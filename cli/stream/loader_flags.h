@@ -30,7 +30,7 @@ struct LoaderFlags {
   uint32_t threads = 0;
 };
 
-// `flags` must outlive `command`.
+// `flags` must outlive `command`. Sets the group of the options that are added next.
 void AddLoaderFlags(CLI::App& command, LoaderFlags& flags);
 
 // --steps, of a command that reads more than one.

@@ -288,39 +288,44 @@ absl::Status StreamRecords(const StreamFlags& flags) {
 void AddStreamCommand(CLI::App& app, absl::Status& outcome) {
   CLI::App& command = AddCommand(
       app, "stream",
-      "Read batches as a trainer would, from servers or in this process, and print rate, bytes,\n"
-      "waits and the last cursor, after Ctrl-C too: --cursor continues there.",
+      "Read batches as a trainer would. It reads from servers or in this process, and prints rate, "
+      "bytes, waits and the last cursor, also after Ctrl-C. --cursor resumes there.",
       "penstock stream data --servers local: --global-batch-size 512 --epochs 2 --digest\n"
       "penstock stream data/manifest.pb --servers 10.0.0.1:7070,10.0.0.2:7070 --dtype packed\n"
       "penstock stream server:data/manifest.pb --servers dns:///penstock:7070");
+  command.group("Read");
   auto flags = std::make_shared<StreamFlags>();
   AddLoaderFlags(command, flags->loader);
   AddStepsFlag(command, flags->loader);
-  command.add_flag("--digest", flags->digest, "Print the SHA-256 of the rows in order");
+  command
+      .add_option("--pace", flags->pace,
+                  "Rows a second that this rank reads; time lost waiting is not made up for; 0: no "
+                  "limit")
+      ->check(Number(0))
+      ->type_name("RATE")
+      ->group("Options");
+  command.option_defaults()->group("Output");
+  command.add_flag("--digest", flags->digest, "Print the SHA-256 of all rows in order");
   command.add_flag("--digest-by-record", flags->digest_by_record,
-                   "Print the sum modulo 2^256 of SHA-256(record id, row) over this rank's rows,\n"
-                   "whatever their order; the sums of all ranks add up to that of the whole");
+                   "Print a digest that does not depend on the order of rows; those of all ranks "
+                   "add up to the digest of one rank");
   command
       .add_option("--ids", flags->ids,
-                  "Write each row's shard and record number to FILE, which may\n"
-                  "be there from a run before")
+                  "Write the shard and record number of each row; replaces the file")
+      ->type_name("FILE")
       ->default_str("");
   command
       .add_option("--waits", flags->waits,
-                  "Write when each batch arrived and how long it was waited for, in seconds,\n"
-                  "to FILE")
+                  "Write when each batch arrived and how long it was waited for, in seconds")
+      ->type_name("FILE")
       ->default_str("");
   command
       .add_option("--npy", flags->npy,
-                  "Write each batch to the folder DIR as NumPy arrays, DIR/STEP/TENSOR.npy, over\n"
-                  "those of a run before")
+                  "Write each batch as NumPy arrays DIR/STEP/TENSOR.npy; replaces those of an "
+                  "earlier run")
+      ->type_name("DIR")
       ->default_str("");
-  command
-      .add_option("--pace", flags->pace,
-                  "Read so many ROWS a second of this rank, as a trainer would: what is lost\n"
-                  "waiting is not made up for; 0: as fast as they come")
-      ->check(Number(0));
-  AddJsonFlag(command, flags->json, "Write the figures");
+  AddJsonFlag(command, flags->json, "Write the result");
   AddMetricsFlags(command, flags->metrics);
   OnRun(command, outcome, [flags] { return StreamRecords(*flags); });
 }

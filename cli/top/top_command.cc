@@ -166,32 +166,29 @@ absl::Status Top(const TopFlags& flags) {
 void AddTopCommand(CLI::App& app, absl::Status& outcome) {
   CLI::App& command = AddCommand(
       app, "top",
-      "Show what servers are doing, each second until Ctrl-C: rows and bytes a second sent, bytes\n"
-      "of rows that clients wait for (QUEUE), chunks that were in memory when they were needed\n"
-      "(HIT), how busy the engine's threads are or, where that is more, the cores (BUSY), cores\n"
-      "used (CPU), memory of chunks of its budget, and clients; with a token that is limited to\n"
-      "folders, those of this token. Rates are of the time between two looks. Where names are too\n"
-      "long for their column, the domain that all share is left out; --json has it.",
+      "Show what servers are doing, live. It prints their rates, queues, cache hits, load, memory "
+      "and clients each second until Ctrl-C. docs/guides/watching.md explains the columns.",
       "penstock top --servers 10.0.0.1:7070,10.0.0.2:7070\n"
       "penstock top --servers 127.0.0.1:7070 --once --json - | jq '.servers[].rows_per_second'");
+  command.group("Run");
   auto flags = std::make_shared<TopFlags>();
   command
-      .add_option(
-          "--servers", flags->servers,
-          "A list of HOST:PORT, dns:///HOST:PORT and file:PATH; names and files are followed,\n"
-          "each look has those that there are then")
+      .add_option("--servers", flags->servers,
+                  "Servers to watch: HOST:PORT, dns:///HOST:PORT or file:PATH, separated by commas")
+      ->type_name("LIST")
       ->required()
       ->default_str("");
-  command.add_option("--interval", flags->interval, "Time between two looks, e.g. 500ms");
-  command.add_flag(
-      "--once", flags->once,
-      "Look twice, --interval apart; print once and end, with 1 if a server did not answer or\n"
-      "a name or file of --servers could not be read");
-  command.add_flag("--clients", flags->clients, "Also a line for each client of a server");
-  AddJsonFlag(command, flags->json, "Write each look, clients included, over the one before,")
+  command.add_option("--interval", flags->interval, "Time between two looks, such as 500ms")
+      ->type_name("TIME");
+  command.add_flag("--once", flags->once,
+                   "Print once, after two looks --interval apart; exit with 1 if a server did not "
+                   "answer or --servers could not be read");
+  command.add_flag("--clients", flags->clients, "Show a line for each client of a server too");
+  AddJsonFlag(command, flags->json, "")
       ->description(
-          "Write each look as a line of JSON, clients included, to FILE, which has the\n"
-          "last one; - is standard output, in place of the text, and has all");
+          "Write the last look as JSON to FILE, clients included; -: each look as a line "
+          "to standard output, instead of the text")
+      ->group("Options");
   AddNetworkFlags(command, flags->network);
   OnRun(command, outcome, [flags] { return Top(*flags); });
 }

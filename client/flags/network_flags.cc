@@ -19,15 +19,23 @@ absl::Status CheckPemFiles(absl::string_view flags, const PemPaths& paths,
 }  // namespace
 
 void AddNetworkFlags(CLI::App& app, NetworkFlags& flags) {
-  app.add_flag("--tls", flags.tls, "Speak TLS to servers");
-  app.add_option("--tls-ca", flags.tls_files.ca_file,
-                 "PEM file of who may sign a server's certificate; empty: the system's roots");
+  app.option_defaults()->group("Security");
+  app.add_flag("--tls", flags.tls, "Connect to servers by TLS");
+  app.add_option(
+         "--tls-ca", flags.tls_files.ca_file,
+         "PEM file of the CAs that may sign a server's certificate; empty: the system's CAs")
+      ->type_name("FILE");
   app.add_option("--tls-cert", flags.tls_files.cert_file,
-                 "This client's certificate, for servers that want one");
-  app.add_option("--tls-key", flags.tls_files.key_file, "The key of --tls-cert");
+                 "PEM file of this client's certificate, for servers that require one")
+      ->type_name("FILE");
+  app.add_option("--tls-key", flags.tls_files.key_file, "PEM file of the key of --tls-cert")
+      ->type_name("FILE");
   app.add_option("--tls-server-name", flags.tls_files.server_name,
-                 "Name in the servers' certificates, where it is not the address's host");
-  app.add_option("--token-file", flags.token_file, "File of the bearer token that servers ask for")
+                 "Name in the servers' certificates; empty: the host of the address")
+      ->type_name("NAME");
+  app.add_option("--token-file", flags.token_file,
+                 "File with the bearer token, for servers that require one")
+      ->type_name("FILE")
       ->envname("PENSTOCK_TOKEN_FILE");
 }
 

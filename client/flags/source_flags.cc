@@ -11,16 +11,20 @@ namespace penstock {
 namespace {
 
 void AddPlanFlags(CLI::App& app, SourceFlags& flags) {
+  app.option_defaults()->group("Order");
   app.add_flag("--no-shuffle", flags.no_shuffle, "Read every epoch in file order");
-  app.add_option("--lanes", flags.lanes, "L of the plan: windows read side by side")
-      ->check(WholeNumber(1));
-  app.add_option("--window-chunks", flags.window_chunks, "K of the plan: chunks of a window")
-      ->check(WholeNumber(1));
-  app.add_option("--strip-rows", flags.strip_rows, "S of the plan; 0: chosen from the data");
   app.add_option("--remainder", flags.remainder,
-                 "Rows after an epoch's last full step: left out (drop), a shorter step of their\n"
-                 "own (short), or the first of the next epoch's first step (carry)")
-      ->check(CLI::IsMember({"drop", "short", "carry"}));
+                 "What to do with the rows after an epoch's last full step: leave them out (drop), "
+                 "read a shorter step (short), or start the next epoch with them (carry)")
+      ->check(CLI::IsMember({"drop", "short", "carry"}))
+      ->type_name("MODE");
+  app.add_option("--lanes", flags.lanes, "Windows to read in parallel (L of the plan)")
+      ->check(WholeNumber(1));
+  app.add_option("--window-chunks", flags.window_chunks,
+                 "Chunks that are shuffled together as a window (K of the plan)")
+      ->check(WholeNumber(1));
+  app.add_option("--strip-rows", flags.strip_rows,
+                 "Consecutive rows of a lane (S of the plan); 0: chosen from the data");
 }
 
 Remainder RemainderOf(const std::string& word) {
@@ -36,37 +40,45 @@ void FillPlan(const SourceFlags& flags, PlanOptions& plan) {
 }
 
 void AddPlaceFlags(CLI::App& app, SourceFlags& flags) {
+  app.option_defaults()->group("Servers");
   app.add_option("--servers", flags.servers,
-                 "local:, to decode in this process, or a list of HOST:PORT, dns:///HOST:PORT\n"
-                 "(every address of the name) and file:PATH (a file of addresses, or a folder of\n"
-                 "the files of penstock-server --address-file); names and files are followed");
-  app.add_option(
-      "--data-root", flags.data_root,
-      "Folder of the shards for local:; empty: the manifest's own. Nothing outside it is "
-      "read; / also allows a manifest that names shards by absolute paths");
-  app.add_option(
-      "--spec", flags.spec,
-      "A built-in decode spec (chess, images-train, images-eval) or a textproto file; empty:\n"
-      "chess for chess's features, else the manifest's own, else one made from its features");
+                 "Servers to read from: HOST:PORT, dns:///HOST:PORT or file:PATH, separated by "
+                 "commas; local: decodes in this process")
+      ->type_name("LIST");
+  app.option_defaults()->group("Data");
+  app.add_option("--data-root", flags.data_root,
+                 "Folder of the shards with --servers local:, outside of which nothing is read; "
+                 "empty: the manifest's folder")
+      ->type_name("DIR");
+  app.option_defaults()->group("Decoding");
+  app.add_option("--spec", flags.spec,
+                 "Decode spec: chess, images-train, images-eval or a textproto file; empty: chosen "
+                 "from the data")
+      ->type_name("SPEC");
 }
 
 void AddFetchFlags(CLI::App& app, SourceFlags& flags) {
-  app.add_option(
-      "--look-ahead", flags.look_ahead,
-      "Memory for batches fetched ahead, at least two; 0: 64MiB, or four batches if they\n"
-      "take more");
-  app.add_option("--server-timeout", flags.server_timeout, "Fail after so long without any server");
-  app.add_option(
-         "--on-error", flags.on_error,
-         "A record that was damaged after it was indexed, or whose image or integers cannot\n"
-         "be decoded. A missing feature or another number of values is always an error")
-      ->check(CLI::IsMember({"fail", "replace"}));
+  app.option_defaults()->group("Decoding");
+  app.add_option("--on-error", flags.on_error,
+                 "What to do with a record that is damaged or cannot be decoded: stop (fail), or "
+                 "use another one (replace)")
+      ->check(CLI::IsMember({"fail", "replace"}))
+      ->type_name("MODE");
+  app.option_defaults()->group("Servers");
+  app.add_option("--server-timeout", flags.server_timeout,
+                 "Fail after this time without any server")
+      ->type_name("TIME");
   app.add_flag("--checksums", flags.checksums, "Verify a checksum of every part that servers send");
   app.add_option("--connections", flags.connections,
-                 "To each server; 0: one, and a second when it is saturated")
+                 "Connections to each server; 0: one, and a second when it is saturated")
       ->check(WholeNumber(0, NetworkOptions::kMaxConnections));
   app.add_flag("--no-shm", flags.no_shm,
-               "Take parts over gRPC even where a server offers shared memory");
+               "Receive parts over gRPC even if a server offers shared memory");
+  app.option_defaults()->group("Tuning");
+  app.add_option("--look-ahead", flags.look_ahead,
+                 "Memory for prefetched batches, at least two; 0: 64MiB, or four batches if they "
+                 "take more")
+      ->type_name("SIZE");
   AddNetworkFlags(app, flags.network);
 }
 
@@ -75,10 +87,9 @@ void AddFetchFlags(CLI::App& app, SourceFlags& flags) {
 CLI::Option* AddManifestFlag(CLI::App& app, std::string& manifest) {
   return app
       .add_option("manifest,--manifest", manifest,
-                  "The dataset: a DIR (its manifest.pb; without one it is indexed first), a\n"
-                  "MANIFEST, or server:PATH: the manifest at PATH beneath the --data-root of\n"
-                  "--servers; server:DIR/ is DIR/manifest.pb there, server: is manifest.pb")
+                  "Dataset to read: DIR, MANIFEST or server:PATH; can be given as --manifest too")
       ->type_name("DATASET")
+      ->group("Data")
       ->default_str("");
 }
 

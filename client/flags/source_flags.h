@@ -41,7 +41,7 @@ CLI::Option* AddManifestFlag(CLI::App& app, std::string& manifest);
 // kInvalidArgument: no dataset was given.
 absl::Status CheckManifestFlag(const std::string& manifest);
 
-// `flags` must outlive `app`.
+// `flags` must outlive `app`. Sets the group of the options that are added next.
 void AddSourceFlags(CLI::App& app, SourceFlags& flags);
 
 // Like AddSourceFlags(), but without the flags of the order and of the remainder: for programs that
