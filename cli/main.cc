@@ -26,26 +26,28 @@ int main(int argc, char** argv) {
   // So must a reader that went away: `penstock inspect shard | head`.
   std::signal(SIGPIPE, SIG_IGN);
 
-  CLI::App app("Makes, looks at and reads datasets for penstock-server and penstock-train.",
+  CLI::App app("Make, inspect and read datasets for penstock-server and penstock-train.",
                "penstock");
-  app.set_version_flag("--version", "penstock " PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")");
+  app.set_version_flag("--version", "penstock " PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")",
+                       "Print the version and exit");
   app.require_subcommand(1);
   app.footer("`penstock COMMAND --help` shows a command's options and an example.");
 
   absl::Status outcome;
-  penstock::AddChessCommand(app, outcome);
+  // Help shows groups of commands in the order in which their first commands are added.
   penstock::AddPackCommand(app, outcome);
-  penstock::AddStreamCommand(app, outcome);
   penstock::AddIndexCommand(app, outcome);
+  penstock::AddChessCommand(app, outcome);
   penstock::AddInspectCommand(app, outcome);
   penstock::AddDecodeCommand(app, outcome);
-  penstock::AddTopCommand(app, outcome);
   penstock::AddWhichCommand(app, outcome);
+  penstock::AddStreamCommand(app, outcome);
   penstock::AddBenchCommand(app, outcome);
-  penstock::AddFeedCommand(app, outcome);
   penstock::LaunchLine line = penstock::SplitLaunchLine({argv + 1, argv + argc});
   const std::vector<std::string> words = std::move(line.arguments);
   penstock::AddLaunchCommand(app, outcome, std::move(line));
+  penstock::AddTopCommand(app, outcome);
+  penstock::AddFeedCommand(app, outcome);
   std::vector<const char*> arguments = {argv[0]};
   for (const std::string& word : words) arguments.push_back(word.c_str());
   return penstock::RunApp(app, outcome, static_cast<int>(arguments.size()), arguments.data());

@@ -88,41 +88,47 @@ absl::Status Generate(const GenerateOptions& options) {
 
 void AddSearchOptions(CLI::App& command, GenerateOptions& options) {
   GeneratorOptions& generator = options.generator;
-  command.add_option("--engine", options.engine, "UCI engine: a path, or a name to look up");
-  command.add_option("--threads", generator.num_engines, "Engine processes, one thread each")
-      ->check(WholeNumber(1, 1024));
+  command.option_defaults()->group("Options");
+  command.add_option("--engine", options.engine, "UCI engine: a path, or a name to look up")
+      ->type_name("PROGRAM");
   CLI::Option* nodes =
       command.add_option("--nodes", generator.limit.nodes, "Nodes to search for each position")
           ->check(WholeNumber(1));
   command
       .add_option("--depth", generator.limit.depth,
-                  "Plies to search instead of nodes (0: by --nodes)")
+                  "Plies to search instead of nodes; 0: as --nodes says")
       ->check(WholeNumber(0, 100))
       ->excludes(nodes);
-  command.add_option("--hash-mib", generator.engine.hash_mib, "Hash table of each engine, MiB")
+  command.option_defaults()->group("Tuning");
+  command.add_option("--threads", generator.num_engines, "Engine processes, one thread each")
+      ->check(WholeNumber(1, 1024));
+  command.add_option("--hash-mib", generator.engine.hash_mib, "Hash table of each engine, in MiB")
       ->check(WholeNumber(1, 65536));
   command
       .add_option("--engine-timeout", options.engine_timeout_s,
-                  "Seconds to wait for an answer of the engine")
-      ->check(Number(0.001, 1e6));
+                  "Time to wait for an answer of the engine, in seconds")
+      ->check(Number(0.001, 1e6))
+      ->type_name("SECONDS");
 }
 
 void AddGameOptions(CLI::App& command, GenerateOptions& options) {
   SelfPlayOptions& play = options.generator.play;
-  command.add_option("--seed", options.generator.seed,
-                     "Equal seeds give equal games; the number of threads does not matter");
+  command.option_defaults()->group("Data");
   command
       .add_option("--opening-plies", play.min_opening_plies,
-                  "Random legal moves before a game's first position, at least")
+                  "Least number of random moves before a game's first position")
       ->check(WholeNumber(0, 200));
-  command.add_option("--max-opening-plies", play.max_opening_plies, "The same, at most")
+  command
+      .add_option("--max-opening-plies", play.max_opening_plies,
+                  "Largest number of random moves before a game's first position")
       ->check(WholeNumber(0, 200));
-  command.add_option("--max-plies", play.max_plies, "A game's length, opening included, at most")
+  command.add_option("--max-plies", play.max_plies, "Longest game in plies, opening included")
       ->check(WholeNumber(1, 10000));
   command
       .add_option("--random-moves", play.random_moves,
                   "Share of later moves that are random, for positions that are not balanced")
-      ->check(Number(0.0, 1.0));
+      ->check(Number(0.0, 1.0))
+      ->type_name("RATIO");
 }
 
 }  // namespace
@@ -130,21 +136,28 @@ void AddGameOptions(CLI::App& command, GenerateOptions& options) {
 void AddChessCommand(CLI::App& app, absl::Status& outcome) {
   CLI::App& chess =
       AddCommand(app, "chess", "Make chess data", "penstock chess generate -n 20000 -o p.tsv");
+  chess.group("Make data");
   chess.require_subcommand(1);
   CLI::App& command = AddCommand(
       chess, "generate",
-      "Let a UCI engine play and evaluate games: lines of FEN<TAB>score for `penstock pack`.\n"
-      "The score is the engine's, from White's view. No position occurs twice. The lines are\n"
-      "held in memory and written at the end.",
+      "Generate scored chess positions with a UCI engine. The engine plays games and evaluates "
+      "their positions; penstock pack reads the lines of FEN<TAB>score. The score is the engine's, "
+      "from White's view. No position occurs twice. The lines are held in memory and written at "
+      "the end.",
       "penstock chess generate -n 20000 -o positions.tsv --nodes 5000 --seed 7");
+  command.group("Commands");
   auto options = std::make_shared<GenerateOptions>();
   command.add_option("-n,--positions", options->generator.num_positions, "Positions to make")
       ->required()
       ->check(WholeNumber(1));
-  command.add_option("-o,--output", options->output, "File to write")->required();
+  command.add_option("-o,--output", options->output, "File to write")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("--seed", options->generator.seed,
+                     "Seed of the games, which do not depend on --threads");
+  command.add_flag("--force", options->force, "Replace existing files");
   AddSearchOptions(command, *options);
   AddGameOptions(command, *options);
-  command.add_flag("--force", options->force, "Replace an existing file");
   OnRun(command, outcome, [options] { return Generate(*options); });
 }
 

@@ -167,37 +167,43 @@ absl::Status Decode(const DecodeFlags& flags) {
 void AddDecodeCommand(CLI::App& app, absl::Status& outcome) {
   CLI::App& command = AddCommand(
       app, "decode",
-      "Decode the records of a dataset or of one shard, in file order, to NumPy arrays, one for\n"
-      "each tensor: planes, flags and score of chess records; as packed the features' own bytes,\n"
-      "d and s.",
+      "Decode records in file order to NumPy arrays. It writes an array for each tensor: planes, "
+      "flags and score of chess records; with --dtype packed the features' own bytes, d and s.",
       "penstock decode data -o arrays\n"
       "penstock decode data/manifest.pb --records 0:1000 --split holdout -o holdout.npz\n"
       "penstock decode data/chess-00000-of-00004.tfrecord --spec chess --dtype f32 -o arrays");
+  command.group("Look at data");
   auto flags = std::make_shared<DecodeFlags>();
   command
       .add_option("manifest,--manifest", flags->input,
-                  "The dataset: a DIR (its manifest.pb; without one it is indexed first), a\n"
-                  "MANIFEST, or a SHARD")
+                  "Dataset to read: DIR, MANIFEST or SHARD; can be given as --manifest too")
       ->type_name("DATASET")
       ->default_str("");
   command
       .add_option("-o,--output", flags->output,
                   "Folder for NAME.npy of each tensor, made if need be, or one file FILE.npz")
+      ->type_name("PATH")
       ->required();
-  command.add_option(
-      "--spec", flags->spec,
-      "A built-in decode spec or a textproto file; empty: chess for chess's features, else the "
-      "manifest's own, else one made from the features");
-  command.add_option("--dtype", flags->dtype, "What numeric tensors become")
-      ->check(CLI::IsMember({"packed", "i8", "f32", "f64"}));
-  command.add_option("--split", flags->split, "Which records")
-      ->check(CLI::IsMember({"train", "holdout", "all"}));
-  command.add_option("--records", flags->records,
-                     "A range of these, counted from 0, such as 100:200 for 100 to 199, :10, or 7; "
-                     "empty: all");
-  command.add_option("--seed", flags->seed,
-                     "The seed of random image operations, which are those of epoch 0");
-  command.add_flag("--force", flags->force, "Replace existing arrays of these names");
+  command.add_option("--split", flags->split, "Split to read")
+      ->check(CLI::IsMember({"train", "holdout", "all"}))
+      ->type_name("SPLIT");
+  command
+      .add_option("--records", flags->records,
+                  "Records of the split, counted from 0: 7, :10, or 100:200 for 100 to 199; empty: "
+                  "all")
+      ->type_name("RANGE");
+  command.add_flag("--force", flags->force, "Replace existing files");
+  command.option_defaults()->group("Decoding");
+  command
+      .add_option("--spec", flags->spec,
+                  "Decode spec: chess, images-train, images-eval or a textproto file; empty: "
+                  "chosen from the "
+                  "data")
+      ->type_name("SPEC");
+  command.add_option("--dtype", flags->dtype, "Type in which numeric tensors are written")
+      ->check(CLI::IsMember({"packed", "i8", "f32", "f64"}))
+      ->type_name("DTYPE");
+  command.add_option("--seed", flags->seed, "Seed of random image operations, those of epoch 0");
   OnRun(command, outcome, [flags] { return Decode(*flags); });
 }
 

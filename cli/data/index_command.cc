@@ -343,75 +343,81 @@ absl::Status Index(IndexFlags flags) {
 void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
   CLI::App& command = AddCommand(
       app, "index",
-      "Write a manifest: the chunks, counts and checksums of the shards of a dataset: TFRecords,\n"
-      "WebDataset tars, files of fixed-size records, or a folder of images. Lengths and CRCs of\n"
-      "all records are checked. Called again after it was interrupted or stopped at damage, it "
-      "does\n"
-      "not read again the shards that it had finished; one that it was reading begins anew.",
+      "Write the manifest of a dataset. It lists the chunks, counts and checksums of TFRecords, "
+      "WebDataset tars, files of fixed-size records or a folder of images. Lengths and CRCs of all "
+      "records are checked. If it was interrupted or stopped at damage, the next run does not read "
+      "the finished shards again.",
       "penstock index data --holdout 5%\n"
       "penstock index data/*.tfrecord -o data/manifest.pb --verify --exclude-corrupt\n"
       "penstock index photos --format image-folder\n"
       "penstock index cifar-10-batches-bin --format fixed --record-bytes 3073");
+  command.group("Make data");
   auto flags = std::make_shared<IndexFlags>();
   IndexOptions& index = flags->index;
   command
       .add_option("inputs", flags->inputs,
-                  "Folders, searched for shards, or files; gzip, zstd and tar are recognised")
+                  "Shards, or folders to search for shards; gzip, zstd and tar are recognised")
       ->required()
       ->default_str("");
-  command.add_option("-o,--output", index.output,
-                     "The manifest; empty: manifest.pb in the one folder given");
-  command.add_option("--holdout", flags->holdout,
-                     "Share of records to hold out, such as 5% or 0.05, by a hash of one feature; "
-                     "0: none; empty: what the manifest that is there already holds out");
-  command.add_option("--holdout-feature", flags->holdout_feature,
-                     "The feature that decides: records that agree in it stay together. Empty: d "
-                     "of chess's records, image/encoded of images, else the whole record");
   command
-      .add_option("--format", flags->format,
-                  "What records are: example: tf.train.Example and SequenceExample in TFRecords; "
-                  "raw: any bytes in TFRecords, as the feature record; webdataset: samples in tars "
-                  "(*.tar are recognised without it); fixed: files of records of --record-bytes, "
-                  "as the feature record; image-folder: FOLDER/CLASS/NAME.jpg, read where they "
-                  "are. Empty: as the manifest that is there, or example")
-      ->check(CLI::IsMember({"example", "raw", "webdataset", "fixed", "image-folder"}));
+      .add_option("-o,--output", index.output,
+                  "Manifest to write; empty: manifest.pb in the one folder given")
+      ->type_name("FILE");
   command
-      .add_option("--record-bytes", flags->record_bytes,
-                  "The bytes of each record of --format fixed")
-      ->check(WholeNumber(0, kMaxChunkTarget));
-  command.add_option("--glob", index.listing.glob,
-                     "Names of the shards in folders, such as '*.bin'; empty: *.tfrecord*, or "
-                     "*.tar, or part-00000; of --format fixed *.bin");
-  command.add_option(
-      "--spec", flags->spec,
-      "A decode spec, built-in or a textproto file, to store for readers that name "
-      "none, and that fits all records; none: store none; empty: the one that the manifest that "
-      "is there already stores");
-  command.add_flag(
-      "--verify", index.verify,
-      "Parse every record and decode every image whole too (those that the spec decodes, else "
-      "image/encoded), list all damage by file, offset and reason, and fail");
-  command.add_flag(
-      "--statistics", index.statistics,
-      "Decode the images of the training split (the features that --verify decodes), store the "
-      "mean and the standard deviation of their pixels for penstock-train --image-mean auto, and "
-      "list what does not decode, as --verify does; a later --update keeps the numbers current");
+      .add_option("--holdout", flags->holdout,
+                  "Share of records to hold out, such as 5% or 0.05; 0: none; empty: as in the "
+                  "manifest that exists")
+      ->type_name("RATIO");
+  command.add_flag("--update", index.update, "Read only shards that are new, changed or damaged");
+  command.add_flag("--verify", index.verify,
+                   "Also parse every record and decode every image; list all damage, and fail if "
+                   "there is any");
   command.add_flag("--exclude-corrupt", index.exclude_corrupt,
                    "List damage and leave it out of the manifest");
-  command.add_flag("--mixed-features", index.mixed_features,
-                   "Take shards whose features differ, which are refused otherwise");
-  command.add_flag(
-      "--update", index.update,
-      "Read only shards that are new, were found damaged, or whose size or time changed, and leave "
-      "the others' chunks as they are; with --verify all of them, for the old manifest's holdout "
-      "and size of chunks; with --statistics all of them, if that manifest has none");
+  command.option_defaults()->group("Data");
+  command
+      .add_option("--format", flags->format,
+                  "Format of the records; empty: as in the manifest that exists, else example")
+      ->check(CLI::IsMember({"example", "raw", "webdataset", "fixed", "image-folder"}))
+      ->type_name("FORMAT");
+  command
+      .add_option("--record-bytes", flags->record_bytes,
+                  "Size of each record of --format fixed, in bytes")
+      ->check(WholeNumber(0, kMaxChunkTarget))
+      ->type_name("BYTES");
+  command
+      .add_option("--glob", index.listing.glob,
+                  "Names of the shards in folders, such as '*.bin'; empty: the usual names of the "
+                  "format")
+      ->type_name("PATTERN");
+  command
+      .add_option(
+          "--holdout-feature", flags->holdout_feature,
+          "Feature whose hash decides the split; empty: d of chess's records, image/encoded "
+          "of images, else the whole record")
+      ->type_name("FEATURE");
+  command.add_flag("--mixed-features", index.mixed_features, "Accept shards whose features differ");
+  command.option_defaults()->group("Decoding");
+  command
+      .add_option("--spec", flags->spec,
+                  "Decode spec to store for readers that name none, built-in or a textproto file; "
+                  "none: store none; empty: as in the manifest that exists")
+      ->type_name("SPEC");
+  command.add_flag("--statistics", index.statistics,
+                   "Store the mean and standard deviation of the training split's pixels, for "
+                   "penstock-train --image-mean auto");
+  command.option_defaults()->group("Output");
   command.add_flag("--absolute", index.absolute,
-                   "Name shards by absolute paths; whoever reads them gives --data-root /");
-  command.add_option("--chunk-size", flags->chunk_size,
-                     "Bytes read at once, such as 256KiB; empty: by the size of the data");
-  command.add_option("--threads", index.threads, "Shards read in parallel; 0: one a core")
+                   "Name shards by absolute paths; readers then need --data-root /");
+  AddJsonFlag(command, flags->json, "Write the result");
+  command.option_defaults()->group("Tuning");
+  command.add_option("--threads", index.threads, "Shards to read in parallel; 0: one per core")
       ->check(WholeNumber(0, 1024));
-  AddJsonFlag(command, flags->json, "Write a summary");
+  command
+      .add_option("--chunk-size", flags->chunk_size,
+                  "Size of a chunk, which is read at once, such as 256KiB; empty: chosen from the "
+                  "data")
+      ->type_name("SIZE");
   OnRun(command, outcome, [flags] { return Index(*flags); });
 }
 

@@ -406,40 +406,45 @@ absl::Status Inspect(const InspectFlags& flags) {
 void AddInspectCommand(CLI::App& app, absl::Status& outcome) {
   CLI::App& command = AddCommand(
       app, "inspect",
-      "Show what a manifest, a folder of shards or one shard holds: counts, features, where the\n"
-      "first record is and, for chess records, its board and a histogram of the scores. Nothing "
-      "is\n"
-      "written: a folder without a manifest is read whole each time.",
+      "Show what a manifest, a folder of shards or a shard holds. It prints counts, features, the "
+      "place of the first record and, for chess records, a board and a histogram of the scores. "
+      "Nothing is written: a folder without a manifest is read whole each time.",
       "penstock inspect data\n"
       "penstock inspect data --make-spec > my.textproto\n"
       "penstock inspect data --spec my.textproto\n"
       "penstock inspect data --contact-sheet sheet.png\n"
       "penstock inspect data/chess-00000-of-00004.tfrecord --json -");
+  command.group("Look at data");
   auto flags = std::make_shared<InspectFlags>();
-  command.add_option("manifest,--manifest", flags->input, "The dataset: DIR, MANIFEST or SHARD")
+  command
+      .add_option("manifest,--manifest", flags->input,
+                  "Dataset to read: DIR, MANIFEST or SHARD; can be given as --manifest too")
       ->type_name("DATASET")
       ->default_str("");
   command.add_option("--records", flags->records,
-                     "Read this many records of a manifest, from evenly spaced chunks");
-  command.add_option("--spec", flags->spec,
-                     "Also decode the first records with this spec, built-in or a textproto file");
+                     "Records of a manifest to read, from evenly spaced chunks");
   command
       .add_option("--rows", flags->rows,
-                  "How many records to show: with --spec the first ones, by default 3; on a\n"
-                  "contact sheet of a manifest ones spread over the data, by default 36")
+                  "Records to show; absent: 3 with --spec, 36 on a contact sheet")
       ->check(WholeNumber(1, 1000))
       ->default_str("");
+  command.option_defaults()->group("Decoding");
+  command
+      .add_option("--spec", flags->spec,
+                  "Also decode the first records with this spec, built-in or a textproto file")
+      ->type_name("SPEC");
+  command.add_flag("--make-spec", flags->make_spec,
+                   "Print only a decode spec made from the features, as a start for your own");
+  command.add_option("--seed", flags->seed, "Seed of random image operations, with --spec");
+  command.add_option("--epoch", flags->epoch, "Epoch of random image operations, with --spec");
+  command.option_defaults()->group("Output");
   command
       .add_option("--contact-sheet", flags->contact_sheet,
-                  "Write pictures of records with their labels to FILE: a picture (.png) or a\n"
-                  "page for browsers (.html). With --spec, the pixels that a trainer gets;\n"
-                  "without, the encoded images")
+                  "Draw records with their labels to a .png or .html file: the pixels that --spec "
+                  "decodes, or the encoded images")
+      ->type_name("FILE")
       ->default_str("");
-  command.add_option("--seed", flags->seed, "With --spec: the seed of random image operations");
-  command.add_option("--epoch", flags->epoch, "With --spec: the epoch of random image operations");
-  command.add_flag("--make-spec", flags->make_spec,
-                   "Print a decode spec made from the features, to start from, and nothing else");
-  AddJsonFlag(command, flags->json, "Write the report");
+  AddJsonFlag(command, flags->json, "Write the result");
   OnRun(command, outcome, [flags] { return Inspect(*flags); });
 }
 

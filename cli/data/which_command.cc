@@ -191,19 +191,17 @@ absl::Status Which(const WhichFlags& flags) {
 void AddWhichCommand(CLI::App& app, absl::Status& outcome) {
   CLI::App& command = AddCommand(
       app, "which",
-      "Print the records that form a step, by shard and number in the shard, in the order of the\n"
-      "rows. It follows from the manifest and the plan alone; only where chunks hold records of\n"
-      "both splits the step is read too. With --on-error replace it is read too, and the records\n"
-      "that stand for others are marked \"replaced\". Steps count from 0, or from --cursor on. "
-      "Give\n"
-      "the options of the order that the training had, such as --global-batch-size and --seed.",
+      "Print the records that form a step. They are named by shard and number in the shard, in the "
+      "order of the rows. Steps count from 0, or from --cursor. Give the options of the order that "
+      "the training had, such as --global-batch-size and --seed.",
       "penstock which --manifest data/manifest.pb --seed 7 --step 1000\n"
       "penstock which data/manifest.pb --seed 7 --step 1000 --rank 3 --world-size 8 --json -");
+  command.group("Look at data");
   auto flags = std::make_shared<WhichFlags>();
   flags->loader.epochs = 0;
+  command.add_option("--step", flags->step, "Number of the step")->required()->default_str("");
   AddLoaderFlags(command, flags->loader);
-  command.add_option("--step", flags->step, "The step's number")->required()->default_str("");
-  AddJsonFlag(command, flags->json, "Write the step");
+  AddJsonFlag(command, flags->json, "Write the result");
   OnRun(command, outcome, [flags] { return Which(*flags); });
 }
 

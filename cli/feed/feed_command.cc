@@ -129,25 +129,30 @@ absl::Status Feed(const FeedFlags& flags) {
 void AddFeedCommand(CLI::App& app, absl::Status& outcome) {
   CLI::App& command = AddCommand(
       app, "feed",
-      "Fill the shared memory of the process that started it with batches. The Python package and\n"
-      "other languages use it; docs/reference/feed_protocol.md has the protocol.",
+      "Fill another process's shared memory with batches. The Python package and programs in other "
+      "languages start it; docs/reference/feed_protocol.md describes the protocol.",
       "penstock feed data --control-fd 3 --parent-pid 4711 --global-batch-size 512");
+  command.group("For programs");
   auto flags = std::make_shared<FeedFlags>();
-  AddLoaderFlags(command, flags->loader);
-  AddStepsFlag(command, flags->loader);
   command
-      .add_option("--control-fd", flags->control_fd, "The socket to the process that started it")
+      .add_option("--control-fd", flags->control_fd,
+                  "Descriptor of the socket to the process that started it")
       ->check(WholeNumber(0, 1 << 20))
       ->required();
   command
       .add_option("--parent-pid", flags->parent_pid,
                   "End when this process ends, whoever else holds the socket; 0: none")
-      ->check(WholeNumber(0, 1 << 30));
+      ->check(WholeNumber(0, 1 << 30))
+      ->type_name("PID");
+  AddLoaderFlags(command, flags->loader);
+  AddStepsFlag(command, flags->loader);
+  command.add_flag("--record-ids", flags->record_ids, "Write the record ids beside the rows")
+      ->group("Options");
   command
       .add_option("--local-ranks", flags->local_ranks,
-                  "local: only, ranks on this machine, which share its cores and memory")
-      ->check(WholeNumber(1, 1 << 16));
-  command.add_flag("--record-ids", flags->record_ids, "Write the records' numbers beside the rows");
+                  "Ranks on this machine, which share its cores and memory with --servers local:")
+      ->check(WholeNumber(1, 1 << 16))
+      ->group("Ranks");
   OnRun(command, outcome, [flags] { return Feed(*flags); });
 }
 

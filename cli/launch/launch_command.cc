@@ -132,40 +132,56 @@ absl::Status Launch(const LaunchFlags& flags) {
 void AddLaunchCommand(CLI::App& app, absl::Status& outcome, LaunchLine line) {
   CLI::App& command = AddCommand(
       app, "launch",
-      "Start a program as several ranks of one training: on this host by itself, on several by\n"
-      "mpirun or srun. The first rank that fails ends all; signals are passed on. Takes the lines "
-      "of\n"
-      "horovodrun, perseusrun and mpirun; says which of their options have no effect here.",
+      "Start a program as several ranks of one training. On one host it starts them itself, on "
+      "several hosts with mpirun or srun. The first rank that fails ends all; signals are passed "
+      "on. It accepts the command lines of horovodrun, perseusrun and mpirun, and says which of "
+      "their options have no effect here.",
       "penstock launch -np 4 -- penstock-train --manifest data/manifest.pb --servers a:7070\n"
       "penstock launch -np 4 -H node1:2,node2:2 -- penstock-train --manifest data/manifest.pb\n"
       "penstock launch --check-build");
+  command.group("Run");
   auto flags = std::make_shared<LaunchFlags>();
   flags->line = std::move(line);
-  command.add_option("--np,--num-proc", flags->ranks, "Ranks (-np); 0: every slot of the hosts");
-  command.add_option("-H,--hosts", flags->hosts, "HOST:SLOTS,HOST:SLOTS; empty: this host");
-  command.add_option("--hostfile", flags->hostfile, "File of hosts: \"name slots=2\" a line");
-  command.add_option("--gpus", flags->gpus, "GPU of each rank of a host, as 0,1,2,3");
-  command.add_option("--restarts", flags->restarts, "Times to start all again when one failed");
-  command.add_option("--launcher", flags->launcher, "Who starts the ranks")
-      ->check(CLI::IsMember({"auto", "local", "mpirun", "srun"}));
-  command.add_option("--port", flags->port, "Where rank 0 listens; 0: one that is free here");
-  command.add_option("-p,--ssh-port", flags->ssh_port, "Of the other hosts, for mpirun; 0: usual");
-  command.add_option("--network-interface,--network-interfaces", flags->interface,
-                     "Network between the ranks, and of mpirun's own messages");
-  command.add_option("-i,--ssh-identity-file", flags->ssh_key, "Key for the other hosts");
+  command.add_option("--np,--num-proc", flags->ranks,
+                     "Ranks to start (-np); 0: every slot of the hosts");
+  command.add_option("-H,--hosts", flags->hosts, "HOST:SLOTS,HOST:SLOTS; empty: this host")
+      ->type_name("LIST");
+  command.add_option("--hostfile", flags->hostfile, "File of hosts, one \"NAME slots=2\" a line")
+      ->type_name("FILE");
+  command.add_option("--gpus", flags->gpus, "GPU of each rank of a host, such as 0,1,2,3")
+      ->type_name("LIST");
+  command.add_option("--restarts", flags->restarts, "Times to restart all ranks after one failed");
+  command.add_option("--launcher", flags->launcher, "Program that starts the ranks")
+      ->check(CLI::IsMember({"auto", "local", "mpirun", "srun"}))
+      ->type_name("NAME");
+  command.add_flag("--mpi", flags->mpi, "The same as --launcher mpirun");
+  command.add_flag("--gloo", flags->gloo,
+                   "Accepted as an option of horovodrun: ranks on CPUs always use TCP");
+  command.option_defaults()->group("Ranks");
+  command.add_option("-x", flags->variables, "Variable for all ranks, NAME or NAME=VALUE")
+      ->allow_extra_args(false)
+      ->type_name("NAME");
+  command.add_option("--port", flags->port,
+                     "Port where rank 0 listens; 0: a free one of this host");
+  command
+      .add_option("--network-interface,--network-interfaces", flags->interface,
+                  "Network interface between ranks, and of mpirun's own messages")
+      ->type_name("NAME");
   command.add_option("--start-timeout", flags->start_timeout_s,
                      "Seconds until all ranks must have met; 0: penstock-train's 2m");
-  command.add_option("-x", flags->variables, "NAME or NAME=VALUE, a variable for all ranks")
-      ->allow_extra_args(false);
-  command.add_option("--output-filename", flags->output_folder,
-                     "Folder for what each rank prints, too: rank.0/stdout, rank.0/stderr, ...");
+  command.add_option("-p,--ssh-port", flags->ssh_port,
+                     "SSH port of the other hosts, for mpirun; 0: the usual one");
+  command.add_option("-i,--ssh-identity-file", flags->ssh_key, "SSH key for the other hosts")
+      ->type_name("FILE");
+  command.option_defaults()->group("Output");
+  command
+      .add_option("--output-filename", flags->output_folder,
+                  "Also write what each rank prints to DIR/rank.0/stdout, DIR/rank.0/stderr, ...")
+      ->type_name("DIR");
   command.add_flag("--prefix-output-with-timestamp", flags->timestamps,
                    "Begin every line of output with the time");
+  command.add_flag("--verbose", flags->verbose, "Print the command line of mpirun or srun");
   command.add_flag("--check-build", flags->check_build, "Print what this build starts and finds");
-  command.add_flag("--verbose", flags->verbose, "Print the line that mpirun or srun is started by");
-  command.add_flag("--gloo", flags->gloo,
-                   "For horovodrun's lines: ranks on CPUs always talk over TCP");
-  command.add_flag("--mpi", flags->mpi, "As --launcher mpirun");
   OnRun(command, outcome, [flags] { return Launch(*flags); });
 }
 
