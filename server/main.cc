@@ -66,74 +66,103 @@ constexpr char kExample[] =
     "Example:\n"
     "  penstock-server --data-root /data/chess --listen 127.0.0.1:7070\n"
     "  penstock stream /data/chess/manifest.pb --servers 127.0.0.1:7070 --steps 100\n\n"
-    "SIGTERM, SIGHUP or Ctrl-C drains: streams are told, new ones refused, what was asked for\n"
-    "is answered, and the process ends with the last stream or after --grace. A second Ctrl-C,\n"
-    "a second or more after the first signal, ends it at once. SIGUSR1 has no effect.";
+    "SIGTERM, SIGHUP or Ctrl-C drains the server: it tells its streams, refuses new ones, answers\n"
+    "outstanding requests, and ends with the last stream or after --grace. A second Ctrl-C, a\n"
+    "second or more after the first signal, ends it at once. SIGUSR1 has no effect.";
 
-void AddOptions(CLI::App& app, Flags& flags) {
-  app.option_defaults()->always_capture_default();
+void AddServingOptions(CLI::App& app, Flags& flags) {
+  app.option_defaults()->group("Options");
   app.add_option("--data-root", flags.server.data_root,
-                 "Folder of shards and manifests; nothing outside it is served");
-  app.add_option("--listen", flags.server.listen, "HOST:PORT; port 0 takes a free one");
+                 "Folder of shards and manifests; nothing outside it is served")
+      ->type_name("DIR");
+  app.add_option("--listen", flags.server.listen, "HOST:PORT to serve on; port 0: a free one")
+      ->type_name("ADDRESS");
+  app.add_option("--grace", flags.grace, "Time that streams get to end after SIGTERM")
+      ->type_name("TIME");
+  app.option_defaults()->group("Servers");
+  app.add_option("--address-file", flags.address_file,
+                 "File that holds the address while it is served, for --servers file:PATH")
+      ->type_name("FILE");
+  app.add_option("--advertise", flags.advertise,
+                 "Host to write to --address-file; empty: this machine's name if --listen is "
+                 "0.0.0.0 or [::], else that of --listen")
+      ->type_name("HOST");
   app.add_option("--health-listen", flags.server.health_listen,
-                 "HOST:PORT of a second port that answers health checks alone, without TLS");
+                 "HOST:PORT of a second port that answers only health checks, without TLS")
+      ->type_name("ADDRESS");
+  app.add_option("--max-streams", flags.server.limits.max_streams, "Maximum number of streams")
+      ->check(WholeNumber(1, ServiceLimits::kMostStreams));
+  app.add_option("--max-streams-per-host", flags.server.limits.max_streams_per_host,
+                 "Maximum number of streams from one client address")
+      ->check(WholeNumber(1, ServiceLimits::kMostStreams));
+  app.add_option("--shm-socket", flags.server.shm_socket,
+                 "Unix socket from which clients of this machine get shared memory")
+      ->type_name("PATH");
+  app.add_option("--shm-group", flags.server.shm_group,
+                 "Group that may connect to --shm-socket, besides this user")
+      ->type_name("GROUP");
+}
+
+void AddSecurityOptions(CLI::App& app, Flags& flags) {
+  app.option_defaults()->group("Security");
+  app.add_flag("--insecure", flags.server.insecure,
+               "Allow --listen without TLS on an address that other machines can reach");
+  app.add_option("--tls-cert", flags.server.tls_cert,
+                 "PEM file of this server's certificate, which turns TLS on; needs --tls-key")
+      ->type_name("FILE");
+  app.add_option("--tls-key", flags.server.tls_key, "PEM file of the key of --tls-cert")
+      ->type_name("FILE");
+  app.add_option("--tls-client-ca", flags.server.tls_client_ca,
+                 "PEM file of CAs; clients need a certificate that one of them signed")
+      ->type_name("FILE");
+  app.add_option("--token-file", flags.server.token_file,
+                 "File of lines TOKEN [ROOT...]; clients need a token, and its roots limit it to "
+                 "these folders")
+      ->type_name("FILE");
+}
+
+void AddTuningOptions(CLI::App& app, Flags& flags) {
   const CLI::Validator threads = WholeNumber(0, EngineOptions::kMaxThreads);
+  app.option_defaults()->group("Tuning");
   app.add_option("--threads", flags.server.threads,
                  "Threads that load and decode; 0: the cores this process may use")
       ->check(threads);
+  app.add_option("--memory-budget", flags.memory_budget,
+                 "Memory for chunks and requests; 0: a quarter of what this process may use")
+      ->type_name("SIZE");
   app.add_option("--read-threads", flags.server.read_threads,
-                 "Threads for reads alone, started when storage proves slow: how many it gets at a "
-                 "time; 0: "
-                 "those of --threads read")
+                 "Maximum number of read-ahead threads, started only when storage is slow; 0: the "
+                 "threads of --threads read")
       ->check(threads);
-  app.add_option(
-      "--memory-budget", flags.memory_budget,
-      "Memory for data and what clients ask for, e.g. 4GiB; 0: a quarter of what this process may "
-      "use");
-  app.add_option(
-      "--strip-cache", flags.strip_cache,
-      "Of --memory-budget, at most an eighth of it: memory for decoded rows that several "
-      "clients on the same plan are sent; 0: rows are decoded for each");
-  app.add_option("--address-file", flags.address_file,
-                 "File that gets the address once it is served, and goes when the server ends, "
-                 "unless another one has replaced it; what lies there and is no address is left "
-                 "alone, an error; a folder of such files is what --servers file:FOLDER reads");
+  app.add_option("--strip-cache", flags.strip_cache,
+                 "Part of --memory-budget, at most an eighth, that caches decoded rows for several "
+                 "clients on the same plan; 0: no cache")
+      ->type_name("SIZE");
+}
+
+void AddOptions(CLI::App& app, Flags& flags) {
+  app.option_defaults()->always_capture_default();
+  AddServingOptions(app, flags);
+  AddSecurityOptions(app, flags);
   AddMetricsFlags(app, flags.metrics);
-  app.add_option("--advertise", flags.advertise,
-                 "Host for --address-file, if others know this machine by another than --listen's; "
-                 "by default its name where --listen is 0.0.0.0 or [::]");
-  app.add_option("--grace", flags.grace, "How long SIGTERM waits for streams to end, e.g. 30s");
-  app.add_option("--shm-socket", flags.server.shm_socket,
-                 "Unix socket that clients of this machine fetch shared memory from");
-  app.add_option("--shm-group", flags.server.shm_group,
-                 "Group that may connect to --shm-socket, beside this user");
-  app.add_option("--max-streams", flags.server.limits.max_streams,
-                 "Streams at a time: a loader has one for each of its connections, and a trainer a "
-                 "second loader while it evaluates")
-      ->check(WholeNumber(1, ServiceLimits::kMostStreams));
-  app.add_option("--max-streams-per-host", flags.server.limits.max_streams_per_host,
-                 "Of these, of one client address")
-      ->check(WholeNumber(1, ServiceLimits::kMostStreams));
-  app.add_flag("--insecure", flags.server.insecure,
-               "Allow --listen on an address that other machines reach, without TLS");
-  app.add_option("--tls-cert", flags.server.tls_cert,
-                 "PEM file of this server's certificate: speak TLS; needs --tls-key");
-  app.add_option("--tls-key", flags.server.tls_key, "PEM file of its key");
-  app.add_option("--tls-client-ca", flags.server.tls_client_ca,
-                 "PEM file of CAs: clients need a certificate that one of them signed");
-  app.add_option("--token-file", flags.server.token_file,
-                 "Lines of TOKEN [ROOT...]: clients need one; roots limit it to these folders");
-  app.add_option("--log-level", flags.log_level, "What goes to stderr")
-      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
+  app.option_defaults()->group("Logging");
+  app.add_option("--log-level", flags.log_level, "Lowest level to log on stderr")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
+      ->type_name("LEVEL");
   app.add_option("--log-format", flags.log_format,
-                 "text: NAME=VALUE fields after the event; json: an object a line")
-      ->check(CLI::IsMember({"text", "json"}));
+                 "Log NAME=VALUE fields after the event (text), or an object a line (json)")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->type_name("FORMAT");
+  AddTuningOptions(app, flags);
+  app.option_defaults()->group("Help");
   app.allow_config_extras(CLI::config_extras_mode::error);
-  app.set_config("--config", "", "File of options, one NAME=VALUE a line");
-  app.add_flag("--print-config", flags.print_config, "Print the options as a file and exit")
+  app.set_config("--config", "", "Read options from a file, one NAME=VALUE a line")
+      ->type_name("FILE");
+  app.add_flag("--print-config", flags.print_config, "Print all options as such a file and exit")
       ->configurable(false);
   app.set_version_flag("--version",
-                       "penstock-server " PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")");
+                       "penstock-server " PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")",
+                       "Print the version and exit");
   app.footer(kExample);
 }
 
@@ -301,8 +330,10 @@ int Main(int argc, char** argv) {
   UseOneArenaUnderAnAddressLimit();
   KeepOpensslUntilTheEnd();
   ReadLittleAtATime();
-  CLI::App app("Decodes records beneath a folder for the trainers that ask for them.",
-               "penstock-server");
+  CLI::App app(
+      "Serve decoded records to trainers. It reads the shards beneath --data-root and keeps no "
+      "state of a training.",
+      "penstock-server");
   Flags flags;
   AddOptions(app, flags);
   const std::vector<const char*> words = WithHelpAsOption(argc, argv);
