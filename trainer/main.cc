@@ -92,19 +92,16 @@ Command MakeCommand(const char* name, const char* about, void (*add_options)(CLI
 std::vector<Command> Commands() {
   using namespace penstock;
   return {
-      MakeCommand("devices", "List the devices, libraries and links that this machine offers.",
+      MakeCommand("devices", "List the devices, libraries and links of this machine",
                   AddDevicesOptions, RunDevices),
       MakeCommand("evaluate",
-                  "Print the loss of a checkpoint's model on the records of a manifest; for images "
-                  "also its accuracy.",
+                  "Print the loss of a checkpoint's model on records, and its accuracy for images",
                   AddEvaluateOptions, RunEvaluate, CheckEvaluate),
-      MakeCommand("export", "Write the weights of a checkpoint as a safetensors file.",
+      MakeCommand("export", "Write the weights of a checkpoint as a safetensors file",
                   AddExportOptions, RunExport),
-      MakeCommand("predict",
-                  "Apply a checkpoint's model to positions, to image files, or to the records of a "
-                  "manifest.",
+      MakeCommand("predict", "Apply a checkpoint's model to positions, image files or records",
                   AddPredictOptions, RunPredict, CheckPredict),
-      MakeCommand("products", "Measure how fast a GPU multiplies a model's matrices.",
+      MakeCommand("products", "Measure how fast a GPU multiplies a model's matrices",
                   AddProductsOptions, RunProducts)};
 }
 
@@ -129,7 +126,8 @@ int Train(const std::vector<Command>& commands, int argc, const char* const* arg
   penstock::TrainerOptions options;
   CLI::App app("Train a model on batches from preprocessing servers.", "penstock-train");
   app.set_version_flag("--version",
-                       "penstock-train " PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")");
+                       "penstock-train " PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")",
+                       "Print the version and exit");
   app.footer(kExample);
   penstock::AddOptions(app, options);
   if (const auto code =

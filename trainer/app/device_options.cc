@@ -18,23 +18,24 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 }  // namespace
 
 void AddDeviceOptions(CLI::App& app, DeviceFlags& flags) {
+  app.option_defaults()->group("Devices");
   app.add_option(
          "--device", flags.device,
-         "What to train on: cpu; cuda, a GPU for each rank of a host, or cuda:N; auto takes "
-         "a GPU where there is one")
+         "Device to train on: cpu, cuda (a GPU for each rank of a host), cuda:N, or auto (a "
+         "GPU if there is one)")
       ->check([](const std::string& device) {
         return std::string(ParseDevice(device).status().message());
-      });
+      })
+      ->type_name("DEVICE");
   app.add_option("--gpu-memory-fraction", flags.gpu_memory_fraction,
-                 "Of a GPU's memory that may be taken");
-  app.add_flag("--no-graph", flags.no_graph,
-               "Queue each operation of a step on the GPU by itself; the bits are the same");
-  app.add_option(
-      "--steps-per-launch", flags.steps_per_launch,
-      "Give a GPU so many steps at a time, for models that take less of it than a launch "
-      "does; the bits are the same");
+                 "Share of a GPU's memory that may be taken");
   app.add_flag("--allow-shared-gpu", flags.allow_shared_gpu,
                "Let several ranks train on one GPU, through the host's memory");
+  app.option_defaults()->group("Tuning");
+  app.add_option("--steps-per-launch", flags.steps_per_launch,
+                 "Steps to give a GPU at a time, for small models; the bits are the same");
+  app.add_flag("--no-graph", flags.no_graph,
+               "Queue each operation of a step on the GPU by itself; the bits are the same");
 }
 
 absl::Status DeviceFlags::Validate() const {

@@ -29,7 +29,7 @@ struct DeviceFlags {
   std::string WithoutEffectOnCpu() const;
 };
 
-// `flags` must outlive `app`.
+// `flags` must outlive `app`. Sets the group of the options that are added next.
 void AddDeviceOptions(CLI::App& app, DeviceFlags& flags);
 
 // Why a launch will never have as many steps as asked for, and the --look-ahead that is needed;

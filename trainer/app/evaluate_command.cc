@@ -14,11 +14,14 @@ namespace penstock {
 
 void AddEvaluateOptions(CLI::App& app, EvaluateOptions& options) {
   app.option_defaults()->always_capture_default();
-  app.add_option("--checkpoint", options.checkpoint, "The checkpoint file")->required();
+  app.add_option("--checkpoint", options.checkpoint, "Checkpoint to read")
+      ->type_name("FILE")
+      ->required();
   AddRecordsFlags(app, options.records);
   app.add_option("--confusion-matrix", options.confusion_matrix,
-                 "Also write how often each class was taken for which, of images, to this picture "
-                 "(.png)");
+                 "Draw to a .png file how often each class of images was taken for which")
+      ->type_name("FILE")
+      ->group("Output");
   AddJsonFlag(app, options.json, "Write the result");
   app.footer(
       "Example:\n"

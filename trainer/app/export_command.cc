@@ -49,8 +49,12 @@ absl::Status CheckTarget(const ExportOptions& options) {
 }  // namespace
 
 void AddExportOptions(CLI::App& app, ExportOptions& options) {
-  app.add_option("--checkpoint", options.checkpoint, "The checkpoint file")->required();
-  app.add_option("-o,--output", options.output, "The safetensors file to write")->required();
+  app.add_option("--checkpoint", options.checkpoint, "Checkpoint to read")
+      ->type_name("FILE")
+      ->required();
+  app.add_option("-o,--output", options.output, "Safetensors file to write")
+      ->type_name("FILE")
+      ->required();
   app.footer(
       "Example:\n"
       "  penstock-train export --checkpoint checkpoints/best.ckpt -o weights.safetensors");

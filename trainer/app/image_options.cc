@@ -38,16 +38,18 @@ absl::Status ApplyChannels(absl::string_view option, const std::string& text,
 }  // namespace
 
 void AddImageOptions(CLI::App& app, ImageFlags& flags) {
-  app.add_option(
-      "--classes", flags.classes,
-      "Number of classes of images; auto: as the checkpoint that is resumed has, else as "
-      "many as the manifest names");
+  app.option_defaults()->group("Images");
+  app.add_option("--classes", flags.classes,
+                 "Number of classes; auto: that of the resumed checkpoint, else the manifest's")
+      ->type_name("N");
   app.add_option("--image-mean", flags.mean,
-                 "Mean of the pixels' red, green and blue, from 0 to 1, which is subtracted; auto: "
-                 "as the checkpoint that is resumed has it, else that of the training images in "
-                 "the manifest (penstock index --statistics)");
+                 "Mean of the pixels, from 0 to 1, which is subtracted; auto: that of the resumed "
+                 "checkpoint, else the manifest's (penstock index --statistics)")
+      ->type_name("R,G,B");
   app.add_option("--image-std", flags.deviation,
-                 "Their standard deviation, by which pixels are divided then; auto: likewise");
+                 "Standard deviation of the pixels, by which they are then divided; auto: as for "
+                 "--image-mean")
+      ->type_name("R,G,B");
 }
 
 void ImageFlags::SetAutoPixels(const PixelStatistics& pixels, ModelConfig& model) const {

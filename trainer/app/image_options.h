@@ -26,7 +26,7 @@ struct ImageFlags {
   void SetAutoPixels(const PixelStatistics& pixels, ModelConfig& model) const;
 };
 
-// `flags` must outlive `app`.
+// `flags` must outlive `app`. Sets the group of the options that are added next.
 void AddImageOptions(CLI::App& app, ImageFlags& flags);
 
 }  // namespace penstock

@@ -10,6 +10,7 @@
 #include "base/flags/json_flag.h"
 #include "base/flags/number_flags.h"
 #include "base/status.h"
+#include "trainer/app/records_options.h"
 #include "trainer/comm/shard_merge.h"
 
 namespace penstock {
@@ -17,87 +18,111 @@ namespace {
 
 void AddInputOptions(CLI::App& app, TrainerOptions& o) {
   AddManifestFlag(app, o.manifest);
+  app.option_defaults()->group("Order");
+  app.add_option("--seed", o.seed, "Seed of the order and of the initial parameters");
   AddSourceFlags(app, o.source);
+  app.option_defaults()->group("Decoding");
   app.add_option("--eval-spec", o.eval_spec,
-                 "Decode spec that evaluations read with; empty: that of --spec, with the central "
-                 "part of an image instead of a random_resized_crop, and without random flips");
-  app.add_option("--dtype", o.dtype,
-                 "How chess records travel; packed, which is expanded here, is what auto means. "
-                 "Images travel as bytes: not with packed")
-      ->check(CLI::IsMember(kDtypes));
+                 "Decode spec of evaluations; empty: --spec without random crops and flips")
+      ->type_name("SPEC");
+  AddRecordsDtypeFlag(app, o.dtype);
+}
+
+void AddModelOptions(CLI::App& app, TrainerOptions& o) {
+  app.option_defaults()->group("Model");
+  app.add_option("--model", o.model,
+                 "Model to train: tiny, default and large for boards; vit-tiny and vit (72 pixels) "
+                 "and vit-small (224) for images")
+      ->check(CLI::IsMember(ModelConfig::Names()))
+      ->type_name("MODEL");
+  app.add_option("--init-from", o.init_from,
+                 "Start with the weights of a safetensors file (penstock-train export)")
+      ->type_name("FILE");
+  app.add_flag("--attention-bias", o.attention_bias,
+               "Learn a bias of attention for each layer, head and pair of squares");
+  // The type's name keeps CheckNumbers() from refusing -1; ModelConfig::Validate() checks the rest.
+  app.add_option("--dropout", o.dropout,
+                 "Share of attention probabilities and block activations to drop; -1: the model's, "
+                 "0.1 (vit) or 0")
+      ->type_name("RATIO");
+  app.add_option(
+         "--head-dropout", o.head_dropout,
+         "Share of the inputs of each layer of the head to drop; -1: the model's, 0.5 (vit) "
+         "or 0")
+      ->type_name("RATIO");
+  AddImageOptions(app, o.image);
 }
 
 void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
-  app.add_option("--model", o.model,
-                 "tiny, default, large: of boards; vit and vit-tiny (72 pixels), vit-small (224): "
-                 "of images")
-      ->check(CLI::IsMember(ModelConfig::Names()));
-  app.add_flag("--attention-bias", o.attention_bias,
-               "Learn a bias of attention for each layer, head and pair of squares");
-  AddImageOptions(app, o.image);
-  app.add_option("--dropout", o.dropout,
-                 "Share of attention's probabilities and of each block's activations that a step "
-                 "leaves out; -1: the model's, 0.1 (vit) or 0");
-  app.add_option("--head-dropout", o.head_dropout,
-                 "The same of what each layer of the head reads; -1: the model's, 0.5 (vit) or 0");
   AddDeviceOptions(app, o.device);
-  app.add_option("--gemm", o.gemm, "Matrix multiplication on the CPU")
-      ->check(CLI::IsMember({"onednn", "openblas"}));
+  app.option_defaults()->group("Devices");
   app.add_option(
          "--precision", o.precision,
-         "Of the operands of matrix products, on a GPU of activations too; all else is fp32")
-      ->check(CLI::IsMember({"fp32", "bf16"}));
-  app.add_option("--threads", o.threads, "Threads that compute; 0: the cores of its control group");
-  app.add_option("--virtual-shards", o.virtual_shards,
-                 "Row blocks of a batch whose gradients are merged in a fixed tree");
+         "Type of the operands of matrix products, on a GPU of activations too; all else is "
+         "fp32")
+      ->check(CLI::IsMember({"fp32", "bf16"}))
+      ->type_name("DTYPE");
+  app.add_option("--gemm", o.gemm, "Library for matrix multiplication on the CPU")
+      ->check(CLI::IsMember({"onednn", "openblas"}))
+      ->type_name("LIBRARY");
+  AddComputeThreadsFlag(app, o.threads);
 }
 
 void AddTrainingOptions(CLI::App& app, TrainerOptions& o) {
+  app.option_defaults()->group("Options");
   app.add_option("--global-batch-size", o.global_batch_size,
-                 "Samples of a step; a multiple of the virtual shards");
-  app.add_option("--accumulate", o.accumulate,
-                 "Batches of --global-batch-size whose gradients make one step");
-  app.add_option("--seed", o.seed, "Of the records' order and the initial parameters");
-  app.add_option("--epochs", o.epochs,
-                 "Passes over the train split; 0: one, or as many as --steps needs");
-  app.add_option("--steps", o.steps, "Steps in all, at most; 0: as --epochs says");
-  app.add_option("--lr", o.learning_rate, "Learning rate at its peak")->check(PositiveNumber());
-  app.add_option("--lr-schedule", o.lr_schedule, "After the warm-up; cosine falls to 0")
-      ->check(CLI::IsMember({"constant", "cosine"}));
-  app.add_option("--warmup-steps", o.warmup_steps, "Steps in which the rate rises linearly");
-  app.add_option("--weight-decay", o.weight_decay, "Times the learning rate, on matrices only");
-  app.add_option("--clip-norm", o.clip_norm, "Largest norm of the gradient; 0: no limit");
+                 "Rows of a step over all ranks; a multiple of --virtual-shards");
+  app.add_option("--epochs", o.epochs, "Epochs to train; 0: one, or as many as --steps needs");
+  app.add_option("--steps", o.steps, "Largest number of steps to train; 0: as --epochs says");
   app.add_option("--eval-every", o.eval_every,
                  "Steps between evaluations on the holdout split; 0: at the end");
   app.add_option("--early-stop", o.early_stop,
-                 "Evaluations in a row without a lower loss that end the training; 0: none do");
-  app.add_option("--init-from", o.init_from,
-                 "Start with the weights of this safetensors file (penstock-train export)");
+                 "End after this many evaluations in a row without a lower loss; 0: never");
+  app.option_defaults()->group("Optimizer");
+  app.add_option("--lr", o.learning_rate, "Peak learning rate")->check(PositiveNumber());
+  app.add_option("--lr-schedule", o.lr_schedule,
+                 "Learning rate after the warm-up; cosine falls to 0")
+      ->check(CLI::IsMember({"constant", "cosine"}))
+      ->type_name("SCHEDULE");
+  app.add_option("--warmup-steps", o.warmup_steps, "Steps in which the rate rises linearly");
+  app.add_option("--weight-decay", o.weight_decay,
+                 "Weight decay of matrices, multiplied by the learning rate");
+  app.add_option("--clip-norm", o.clip_norm, "Largest norm of the gradient; 0: no limit");
+  app.add_option("--accumulate", o.accumulate,
+                 "Batches of --global-batch-size whose gradients make one step");
+}
+
+void AddCheckpointOptions(CLI::App& app, TrainerOptions& o) {
+  app.option_defaults()->group("Checkpoints");
+  app.add_option("--checkpoint-dir", o.checkpoint_dir,
+                 "Folder of the checkpoints; empty: none are saved")
+      ->type_name("DIR");
+  app.add_option("--checkpoint-every", o.checkpoint_every,
+                 "Steps between checkpoints; 0: at the end");
+  app.add_option("--keep-checkpoints", o.keep_checkpoints, "Number of newest checkpoints to keep");
+  app.add_option("--resume", o.resume,
+                 "Checkpoint to resume from: auto (the newest in --checkpoint-dir that is whole), "
+                 "never, or a file")
+      ->type_name("FILE");
+  app.add_flag("--require-same-bits", o.require_same_bits,
+               "Resume only if the next step has the bits that it would have had");
+  app.add_option("--stopped-exit-code", o.stopped_exit_code,
+                 "Exit code of all ranks when a signal stops the run; 130 after Ctrl-C");
 }
 
 void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
-  app.add_option("--checkpoint-dir", o.checkpoint_dir, "Where to save; empty: nothing is saved");
-  app.add_option("--checkpoint-every", o.checkpoint_every, "Steps between saves; 0: at the end");
-  app.add_option("--keep-checkpoints", o.keep_checkpoints, "Newest files that stay");
-  app.add_option("--resume", o.resume,
-                 "auto: from the newest in --checkpoint-dir that is whole; never; or a checkpoint "
-                 "file. The last two want no later checkpoints in --checkpoint-dir");
-  app.add_flag("--require-same-bits", o.require_same_bits,
-               "Resume only where the next step has the bits it would have had");
-  app.add_option("--stopped-exit-code", o.stopped_exit_code,
-                 "What a run ends with that a signal stopped before its end, on all ranks; 130 "
-                 "after Ctrl-C");
+  app.option_defaults()->group("Output");
   app.add_flag("--digest", o.digest,
-               "SHA-256 over the rows trained on, in order: that of penstock stream --digest with "
-               "--split train and this --dtype, --seed, --global-batch-size and --remainder");
-  AddJsonFlag(app, o.json, "Write a summary")
+               "Print the SHA-256 of all rows in order, as penstock stream --digest does");
+  AddJsonFlag(app, o.json, "Write the result")
       ->description(
-          "Write a summary as JSON to FILE; - is standard output, and the text goes to "
-          "standard error");
+          "Write the result as JSON to FILE; -: to standard output, and the text to standard "
+          "error");
   app.add_option("--events", o.events,
-                 "Write a line of JSON a step to this file; a training that goes on adds to it");
-  app.add_option("--tensorboard", o.tensorboard,
-                 "Write an event file for TensorBoard into this folder");
+                 "Write a line of JSON for each step; a training that goes on adds to the file")
+      ->type_name("FILE");
+  app.add_option("--tensorboard", o.tensorboard, "Write an event file for TensorBoard to DIR")
+      ->type_name("DIR");
   AddMetricsFlags(app, o.metrics);
   AddProfileOptions(app, o.profile);
 }
@@ -153,14 +178,20 @@ absl::Status CheckDiagnosedSteps(const TrainerOptions& options) {
 
 void AddOptions(CLI::App& app, TrainerOptions& options) {
   app.option_defaults()->always_capture_default();
-  AddInputOptions(app, options);
-  AddMachineOptions(app, options);
   AddTrainingOptions(app, options);
+  AddInputOptions(app, options);
+  AddModelOptions(app, options);
+  AddMachineOptions(app, options);
   AddRankOptions(app, options.ranks);
+  app.add_option("--virtual-shards", options.virtual_shards,
+                 "Row blocks of a batch whose gradients are merged in a fixed tree");
+  AddCheckpointOptions(app, options);
   AddOutputOptions(app, options);
+  app.option_defaults()->group("Help");
   app.allow_config_extras(CLI::config_extras_mode::error);
-  app.set_config("--config", "", "Read options from this file; --print-config writes one");
-  app.add_flag("--print-config", options.print_config, "Print all options as a file and exit")
+  app.set_config("--config", "", "Read options from a file, one NAME=VALUE a line")
+      ->type_name("FILE");
+  app.add_flag("--print-config", options.print_config, "Print all options as such a file and exit")
       ->configurable(false);
 }
 

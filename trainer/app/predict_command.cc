@@ -80,18 +80,23 @@ double CentipawnsOf(float score) {
 }
 
 void AddPredictOptions(CLI::App& app, PredictOptions& options) {
-  app.add_option("--checkpoint", options.checkpoint, "The checkpoint file")->required();
-  app.add_option("--fen", options.fens, "A position; again for more")
+  app.add_option("--checkpoint", options.checkpoint, "Checkpoint to read")
+      ->type_name("FILE")
+      ->required();
+  app.add_option("--fen", options.fens, "Position to predict; repeat it for more")
+      ->type_name("FEN")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--image", options.images,
-                 "JPEG and PNG files, whose likeliest classes are printed")
+  app.add_option("--image", options.images, "JPEG and PNG files whose likeliest classes to print")
+      ->type_name("FILE")
       ->expected(1, CLI::detail::expected_max_vector_size);
   app.option_defaults()->always_capture_default();
   AddRecordsFlags(app, options.records);
   app.add_option("-o,--output", options.output,
-                 "The .npz file to write: record_id, prediction and target of each record");
-  AddJsonFlag(app, options.json, "With --fen and --image: write a list of results");
+                 "The .npz file to write: record_id, prediction and target of each record")
+      ->type_name("FILE")
+      ->group("Output");
+  AddJsonFlag(app, options.json, "With --fen or --image: write a list of results");
   app.footer(
       "Example:\n"
       "  penstock-train predict --checkpoint checkpoints/best.ckpt \\\n"

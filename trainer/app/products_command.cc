@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/flags/json_flag.h"
+#include "base/flags/number_flags.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
@@ -36,18 +37,20 @@ absl::StatusOr<std::unique_ptr<Device>> OpenNamed(const ProductsOptions& options
 
 void AddProductsOptions(CLI::App& app, ProductsOptions& options) {
   app.option_defaults()->always_capture_default();
-  app.add_option("--model", options.model, "Whose matrices")
-      ->check(CLI::IsMember(ModelConfig::Names()));
-  app.add_option("--device", options.device, "cuda, or cuda:N");
-  app.add_option("--precision", options.precision, "Of the operands")
-      ->check(CLI::IsMember({"fp32", "bf16"}));
+  app.add_option("--model", options.model, "Model whose matrices to multiply")
+      ->check(CLI::IsMember(ModelConfig::Names()))
+      ->type_name("MODEL");
+  app.add_option("--device", options.device, "GPU to measure: cuda or cuda:N")->type_name("DEVICE");
+  app.add_option("--precision", options.precision, "Type of the operands of matrix products")
+      ->check(CLI::IsMember({"fp32", "bf16"}))
+      ->type_name("DTYPE");
   app.add_option("--samples", options.samples,
-                 "Positions or images that are multiplied at a time: --global-batch-size over "
+                 "Positions or images to multiply at a time: --global-batch-size divided by "
                  "--virtual-shards")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20));
-  app.add_option("--repeats", options.repeats, "Of each product, in one graph")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1000}));
-  AddJsonFlag(app, options.json, "Write the same");
+      ->check(WholeNumber(1, uint64_t{1} << 20));
+  app.add_option("--repeats", options.repeats, "Repetitions of each product, in one graph")
+      ->check(WholeNumber(1, 1000));
+  AddJsonFlag(app, options.json, "Write the result")->group("Options");
   app.footer("Example:\n  penstock-train products --model large --samples 512");
 }
 

@@ -37,19 +37,23 @@ absl::Status ProfileOptions::Validate() const {
 }
 
 void AddProfileOptions(CLI::App& app, ProfileOptions& options) {
+  app.option_defaults()->group("Tuning");
   app.add_option("--profile-steps", options.steps,
-                 "Steps FIRST:LAST (500:520) to trace, the last left out");
-  app.add_option("--profile-file", options.file,
-                 "Where the trace of --profile-steps goes; ui.perfetto.dev opens it. Of rank 1 to "
-                 "trace.rank1.json where this is trace.json");
+                 "Steps to trace, FIRST:LAST without LAST, such as 500:520")
+      ->type_name("RANGE");
+  app.add_option(
+         "--profile-file", options.file,
+         "File of the trace, for ui.perfetto.dev; rank 1 writes trace.rank1.json if this is "
+         "trace.json")
+      ->type_name("FILE");
   app.add_flag("--synthetic-data", options.synthetic_data,
-               "Diagnosis: train half of the steps on made up records, and compare");
+               "Diagnosis: train half of the steps on synthetic records, and compare");
   app.add_option(
       "--replay-batches", options.replay_batches,
       "Diagnosis: train half of the steps on this many batches from memory, and compare; "
       "0: off");
   app.add_flag("--no-allreduce", options.no_allreduce,
-               "Diagnosis: half of the steps without exchanging gradients, and compare");
+               "Diagnosis: train half of the steps without exchanging gradients, and compare");
 }
 
 }  // namespace penstock

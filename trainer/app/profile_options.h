@@ -36,7 +36,7 @@ inline constexpr uint64_t kLeastDiagnosedSteps = 4;
 // [first, last) of "first:last", steps counted from 1. kInvalidArgument: not that, or empty.
 absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseStepRange(absl::string_view text);
 
-// `options` must outlive `app`.
+// `options` must outlive `app`. Sets the group of the options that are added next.
 void AddProfileOptions(CLI::App& app, ProfileOptions& options);
 
 }  // namespace penstock

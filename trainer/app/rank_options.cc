@@ -54,44 +54,60 @@ std::string RankFlags::WarmUpWarning(uint32_t world_size, uint64_t warmup_steps)
 }
 
 void AddRankOptions(CLI::App& app, RankFlags& flags) {
+  app.option_defaults()->group("Data");
+  app.add_option("--shard-by", flags.shard_by,
+                 "Ranks that share the data of --manifest: all (rank), or those of a host, each of "
+                 "which has its own (local-rank)")
+      ->check(CLI::IsMember({"rank", "local-rank"}))
+      ->type_name("MODE");
+  app.option_defaults()->group("Optimizer");
+  app.add_option("--lr-scaling", flags.lr_scaling,
+                 "Multiply --lr by the world size or its root; use --warmup-steps then")
+      ->check(CLI::IsMember({"none", "linear", "sqrt"}))
+      ->type_name("MODE");
+  app.option_defaults()->group("Ranks");
   // Not part of a configuration file, which all ranks may share.
   app.add_option("--rank", flags.ranks.rank,
-                 "This process's rank; else from torchrun, Open MPI, Slurm, PMI, Horovod or "
+                 "Rank of this process; absent: from torchrun, Open MPI, Slurm, PMI, Horovod or "
                  "TF_CONFIG")
       ->configurable(false);
-  app.add_option("--world-size", flags.ranks.world_size, "Ranks in all")->configurable(false);
-  app.add_option("--local-rank", flags.ranks.local_rank, "Among the ranks of this host")
+  app.add_option("--world-size", flags.ranks.world_size, "Number of ranks")->configurable(false);
+  app.add_option("--local-rank", flags.ranks.local_rank,
+                 "Rank of this process among the ranks of this host")
       ->configurable(false);
-  app.add_option("--local-size", flags.ranks.local_size, "Ranks of this host")->configurable(false);
+  app.add_option("--local-size", flags.ranks.local_size, "Number of ranks on this host")
+      ->configurable(false);
   app.add_option("--rendezvous", flags.ranks.rendezvous,
-                 "HOST:PORT where rank 0 listens and all ranks meet");
-  app.add_option("--rendezvous-timeout", flags.rendezvous_timeout, "Fail if ranks are missing then")
+                 "HOST:PORT where rank 0 listens and all ranks meet")
+      ->type_name("ADDRESS");
+  app.add_option("--rendezvous-timeout", flags.rendezvous_timeout,
+                 "Fail if ranks are missing after this time")
+      ->type_name("TIME")
       ->envname("PENSTOCK_RENDEZVOUS_TIMEOUT");
-  app.add_option("--collective-timeout", flags.collective_timeout,
-                 "Fail if another rank, or the GPU, is silent for so long");
-  app.add_option("--late-after", flags.late_after,
-                 "Say on every rank who keeps the others waiting for so long, and where it is; "
-                 "or that the GPU does");
   app.add_option("--interface", flags.interface,
                  "Network interface between ranks; empty: the one towards --rendezvous")
+      ->type_name("NAME")
       ->envname("PENSTOCK_INTERFACE");
+  app.add_option("--collective-timeout", flags.collective_timeout,
+                 "Fail if another rank, or the GPU, is silent for this time")
+      ->type_name("TIME");
+  app.add_option("--late-after", flags.late_after,
+                 "Report on every rank which rank, and where in its work, or whether the GPU keeps "
+                 "the others waiting for this time")
+      ->type_name("TIME");
+  app.add_flag("--divide-steps", flags.divide_steps, "Divide --steps by the number of ranks");
   app.add_option("--reduction", flags.reduction,
                  "How ranks sum gradients; deterministic: the same bits at any world size")
-      ->check(CLI::IsMember({"deterministic", "fast"}));
-  app.add_option("--compression", flags.compression, "How gradients travel with --reduction fast")
-      ->check(CLI::IsMember({"none", "bf16", "fp16"}));
+      ->check(CLI::IsMember({"deterministic", "fast"}))
+      ->type_name("MODE");
+  app.add_option("--compression", flags.compression,
+                 "Type in which gradients are sent, with --reduction fast")
+      ->check(CLI::IsMember({"none", "bf16", "fp16"}))
+      ->type_name("DTYPE");
   app.add_option("--bucket-size", flags.bucket_size,
-                 "Gradients that travel together, on CPUs and by NCCL, while others are computed; "
-                 "0: all, after the backward pass");
-  app.add_option("--shard-by", flags.shard_by,
-                 "rank: all ranks share the data of --manifest; local-rank: each host has its own, "
-                 "which its ranks share")
-      ->check(CLI::IsMember({"rank", "local-rank"}));
-  app.add_option("--lr-scaling", flags.lr_scaling,
-                 "Multiply --lr by the world size or its root; warm it up then")
-      ->check(CLI::IsMember({"none", "linear", "sqrt"}));
-  app.add_flag("--divide-steps", flags.divide_steps,
-               "--steps counts those of all ranks: each does its part of them");
+                 "Gradients to send together while others are computed, on CPUs and by NCCL; 0: "
+                 "all, after the backward pass")
+      ->type_name("SIZE");
 }
 
 std::string RankMark(const RankInfo& info) {

@@ -38,7 +38,7 @@ struct RankFlags {
   std::string WarmUpWarning(uint32_t world_size, uint64_t warmup_steps) const;
 };
 
-// `flags` must outlive `app`.
+// `flags` must outlive `app`. Sets the group of the options that are added next.
 void AddRankOptions(CLI::App& app, RankFlags& flags);
 
 // "rank 2: ", or nothing where one rank is alone: what its lines on stderr begin with.

@@ -4,20 +4,29 @@
 
 namespace penstock {
 
+void AddRecordsDtypeFlag(CLI::App& app, std::string& dtype) {
+  app.add_option("--dtype", dtype,
+                 "Type in which chess records are sent; auto: packed. Images are always sent as "
+                 "bytes")
+      ->check(CLI::IsMember(kDtypes))
+      ->type_name("DTYPE")
+      ->group("Decoding");
+}
+
+void AddComputeThreadsFlag(CLI::App& app, uint64_t& threads) {
+  app.add_option("--threads", threads, "Threads that compute; 0: the cores this process may use")
+      ->group("Tuning");
+}
+
 void AddRecordsFlags(CLI::App& app, RecordsFlags& flags) {
-  AddManifestFlag(app, flags.manifest)
-      ->description(
-          "The dataset: a DIR, a MANIFEST or server:PATH, as in training. Without --spec, images "
-          "are read as the training's evaluations were; with it as evaluations of a training with "
-          "that --spec are");
-  app.add_option("--split", flags.split, "Which records; each is read once, in file order")
-      ->check(CLI::IsMember({"holdout", "train", "all"}));
+  AddManifestFlag(app, flags.manifest);
+  app.add_option("--split", flags.split, "Split to read")
+      ->check(CLI::IsMember({"holdout", "train", "all"}))
+      ->type_name("SPLIT")
+      ->group("Data");
   AddOneReadFlags(app, flags.source);
-  app.add_option("--dtype", flags.dtype,
-                 "How chess records travel; auto: packed. Images travel as bytes")
-      ->check(CLI::IsMember(kDtypes));
-  app.add_option("--threads", flags.threads,
-                 "Threads that compute; 0: the cores of its control group");
+  AddRecordsDtypeFlag(app, flags.dtype);
+  AddComputeThreadsFlag(app, flags.threads);
 }
 
 absl::Status CheckRecordsFlags(const RecordsFlags& flags) {

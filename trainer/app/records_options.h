@@ -23,8 +23,12 @@ struct RecordsFlags {
 // kInvalidArgument names the flag: --manifest is missing, or FillLoaderOptions().
 absl::Status CheckRecordsFlags(const RecordsFlags& flags);
 
-// `flags` must outlive `app`.
+// `flags` must outlive `app`. Sets the group of the options that are added next.
 void AddRecordsFlags(CLI::App& app, RecordsFlags& flags);
+
+// --dtype and --threads, of training too. `dtype` and `threads` must outlive `app`.
+void AddRecordsDtypeFlag(CLI::App& app, std::string& dtype);
+void AddComputeThreadsFlag(CLI::App& app, uint64_t& threads);
 
 }  // namespace penstock
 
