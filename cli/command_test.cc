@@ -108,7 +108,8 @@ TEST_F(CommandTest, HelpShowsDefaultsAndTheExample) {
   ::testing::internal::CaptureStdout();
   EXPECT_EQ(Run("pour", "--help"), 0);
   const std::string help = ::testing::internal::GetCapturedStdout();
-  EXPECT_THAT(help, HasSubstr("--cups INT=2"));
+  EXPECT_THAT(help, HasSubstr("--cups N "));
+  EXPECT_THAT(help, HasSubstr("Cups to pour [default: 2]\n"));
   EXPECT_THAT(help, HasSubstr("Example:\n  tool pour --cups 3\n  tool pour\n"));
 }
 

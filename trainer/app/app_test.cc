@@ -12,8 +12,13 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/bytes_of.h"
 #include "base/flags/command_line.h"
+#include "base/flags/command_page.h"
+#include "base/flags/help_text.h"
+#include "base/flags/number_flags.h"
 #include "base/process/stop_signals.h"
 #include "base/text.h"
 #include "gmock/gmock.h"
@@ -34,6 +39,11 @@ namespace {
 
 using testing::HasSubstr;
 
+// Help without its line breaks.
+std::string OnOneLine(absl::string_view text) {
+  return absl::StrJoin(absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty()), " ");
+}
+
 class OptionsTest : public testing::Test {
  protected:
   OptionsTest() { AddOptions(app_, options_); }
@@ -42,13 +52,22 @@ class OptionsTest : public testing::Test {
 };
 
 TEST_F(OptionsTest, HelpShowsEveryDefault) {
-  const std::string help = app_.help();
+  const std::string help = OnOneLine(HelpText(DescribeCommand(app_), 100));
   for (const CLI::Option* option : app_.get_options()) {
     if (option->get_items_expected() > 0 && !option->get_default_str().empty()) {
-      EXPECT_THAT(help, HasSubstr("=" + option->get_default_str())) << option->get_name();
+      EXPECT_THAT(help, HasSubstr("default: " + option->get_default_str())) << option->get_name();
     }
   }
-  EXPECT_THAT(help, HasSubstr("UINT=256"));
+  EXPECT_THAT(help, HasSubstr("--global-batch-size N "));
+  EXPECT_THAT(help, HasSubstr("default: 256"));
+}
+
+TEST_F(OptionsTest, EveryOptionHasAMeaning) {
+  for (const OptionGroup& group : DescribeCommand(app_).groups) {
+    for (const OptionRow& row : group.options) {
+      EXPECT_FALSE(row.description.empty()) << row.names.back();
+    }
+  }
 }
 
 TEST_F(OptionsTest, NegativeCountsAreRefused) {
@@ -80,6 +99,7 @@ TEST_F(OptionsTest, APrintedConfigReadsBackTheSame) {
   TrainerOptions again;
   CLI::App app;
   AddOptions(app, again);
+  CheckNumbers(app);  // It must accept the defaults.
   app.parse("--config " + folder.Write("options.ini", config));
   EXPECT_EQ(again.learning_rate, 0.5);
   EXPECT_TRUE(again.source.no_shuffle);
