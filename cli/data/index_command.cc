@@ -400,7 +400,7 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
   command.option_defaults()->group("Decoding");
   command
       .add_option("--spec", flags->spec,
-                  "Decode spec to store for readers that name none, built-in or a textproto file; "
+                  "Decode spec to store, built-in or a textproto file, for readers that name none; "
                   "none: store none; empty: as in the manifest that exists")
       ->type_name("SPEC");
   command.add_flag("--statistics", index.statistics,

@@ -14,8 +14,8 @@ void AddPlanFlags(CLI::App& app, SourceFlags& flags) {
   app.option_defaults()->group("Order");
   app.add_flag("--no-shuffle", flags.no_shuffle, "Read every epoch in file order");
   app.add_option("--remainder", flags.remainder,
-                 "What to do with the rows after an epoch's last full step: leave them out (drop), "
-                 "read a shorter step (short), or start the next epoch with them (carry)")
+                 "Rows after an epoch's last full step: drop them, read them as a shorter step, or "
+                 "carry them into the next epoch")
       ->check(CLI::IsMember({"drop", "short", "carry"}))
       ->type_name("MODE");
   app.add_option("--lanes", flags.lanes, "Windows to read in parallel (L of the plan)")

@@ -1,40 +1,44 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/options_*.md from what the programs print with --help.
+"""Writes docs/reference/options_*.md from the tables that --help is made from, share/penstock/PROGRAM.json.
 
   python3 docs/reference/options.py build/release/bin            # write the pages
   python3 docs/reference/options.py build/release/bin --check    # say which are not current, and exit with 1
 
-It exits with 1, too, if it finds no meaning for an option.
+It also exits with 1 if a command or the meaning of an option is missing. The tables are in ../share/penstock of the
+folder of the programs; `PROGRAM --write-shell-files ../share` writes them.
 """
+import json
 import pathlib
 import re
-import subprocess
 import sys
 
+PROGRAMS = ("penstock", "penstock-server", "penstock-train")
+# Title, commands, and those of them whose common options are written once.
 PAGES = {
     "data": ("Options of the commands that make and show data",
-             ["penstock index", "penstock inspect", "penstock decode", "penstock pack", "penstock chess generate"]),
+             ["penstock index", "penstock inspect", "penstock decode", "penstock pack", "penstock chess generate"],
+             []),
     "reading": ("Options of the commands that read from servers",
-                ["penstock stream", "penstock bench", "penstock top", "penstock which",
-                 "penstock feed"]),
-    "server": ("Options of `penstock-server`", ["penstock-server"]),
+                ["penstock stream", "penstock bench", "penstock which", "penstock feed", "penstock top"],
+                ["penstock stream", "penstock bench", "penstock which", "penstock feed"]),
+    "server": ("Options of `penstock-server`", ["penstock-server"], []),
     "training": ("Options of `penstock-train` and `penstock launch`",
                  ["penstock-train", "penstock launch", "penstock-train evaluate", "penstock-train predict",
-                  "penstock-train export", "penstock-train devices", "penstock-train products"]),
+                  "penstock-train export", "penstock-train devices", "penstock-train products"],
+                 ["penstock-train", "penstock-train evaluate", "penstock-train predict"]),
 }
-TYPES = {"UINT": "number", "INT": "number", "FLOAT": "number", "TEXT": ""}
-RULES = {"POSITIVE": "above 0", "NONNEGATIVE": "0 or more"}
-DESCRIPTION_COLUMN = 30
 HEAD = """# {title}
 
-`{script}` writes this page from what `--help` prints. [Commands](commands.md) says what each command is for.
+`docs/reference/options.py` writes this page from what `--help` shows. [Commands](commands.md) says what each command is for.
 """
 
 
-def help_of(folder, command):
-    words = command.split()
-    return subprocess.run([folder / words[0], *words[1:], "--help"], check=True, capture_output=True,
-                          text=True).stdout
+def tables(folder):
+    """The page of each command by its name, as shell_files.cc writes it."""
+    pages = []
+    for program in PROGRAMS:
+        pages += json.loads((folder.parent / "share" / "penstock" / f"{program}.json").read_text())
+    return {page["name"]: page for page in pages}
 
 
 def escaped(text):
@@ -42,99 +46,143 @@ def escaped(text):
     return re.sub(r"(?<![\w`-])(--[a-z][a-z0-9-]*)", r"`\1`", text)
 
 
-def fits(line):
-    """Whether a declaration ends before the column of descriptions; a longer one may have a space there."""
-    return line[DESCRIPTION_COLUMN - 1:DESCRIPTION_COLUMN] == " "
+def listed(words, last):
+    """`a`, `b` or `c`."""
+    words = [f"`{word}`" for word in words]
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-def entries(lines):
-    """Pairs of an option as it is declared and its description, of the lines of one section."""
-    found = []
-    for line, following in zip(lines, lines[1:] + [""]):
-        declaration, description = line[:DESCRIPTION_COLUMN].strip(), line[DESCRIPTION_COLUMN:].strip()
-        if not declaration:
-            found[-1][1] = (found[-1][1] + " " + description).strip()
-        elif "  " in line.strip() or fits(line) and not following.startswith(" " * DESCRIPTION_COLUMN):
-            found.append([declaration, description])
-        else:  # A long declaration has lines of its own for its description.
-            found.append([line.strip(), ""])
-    return found
+def is_help(row):
+    return "--help" in row["names"]
 
 
-def declared(declaration):
-    """Name, values and default of `--dtype TEXT:{packed,i8}=i8` or the like."""
-    name, _, rest = declaration.partition(" ")
-    rest, _, variable = rest.partition("(Env:")
-    required = rest.rstrip().endswith("REQUIRED")
-    rest, _, excluded = rest.partition(" Excludes: ")
-    kind, _, default = rest.replace("REQUIRED", "").replace("...", "").strip().partition("=")
-    type_name, _, rule = kind.partition(":")
-    choices, bounds = re.match(r"\{(.*)\}$", rule), re.search(r"([\d.]*\d)(?:\.\.| - )([\d.e+]+)", rule)
-    if choices:
-        values = choices[1].replace(",", ", ")
-    elif bounds:
-        values = f"{bounds[1]} to {bounds[2]}"
-    else:
-        values = RULES.get(rule) or TYPES.get(type_name, type_name)
-    if excluded:
-        values += f", not with `{excluded}`"
-    if name == "--threads" and default != "0":
-        default = "the cores"  # It says how many this machine has.
-    elif default:
-        default = f"`{default}`"
-    if required:
-        default = "required"
-    if variable:
-        default = ", ".join(filter(None, [f"`${variable[:-1]}`", default]))
-    return name.replace(",", ", "), values, default
+def groups_of(page):
+    """Pairs of a title and its rows, without --help."""
+    pairs = [(group["title"], [row for row in group["options"] if not is_help(row)]) for group in page["groups"]]
+    return [(title, rows) for title, rows in pairs if rows]
 
 
-def row(declaration, meaning):
-    name, values, default = declared(declaration)
-    return f"| `{name}` | {values} | {default} | {escaped(meaning)} |"
+def declaration(row):
+    is_option = row["names"][0].startswith("-")
+    value = " " + row["placeholder"] if is_option and row["placeholder"] else ""
+    return "`" + ", ".join(row["names"]) + value + ("..." if row["repeated"] else "") + "`"
 
 
-def section(folder, command):
+def meaning(row):
+    """The description, and which values it takes."""
+    sentences = [escaped(row["description"])]
+    if row["choices"]:
+        sentences.append("One of " + listed(row["choices"], "or"))
+    if row["range"]:
+        sentences.append(row["range"][0].upper() + row["range"][1:])
+    if row["excludes"]:
+        sentences.append(f"Not with `{row['excludes']}`")
+    if row["variable"]:
+        sentences.append(f"The environment variable `{row['variable']}` gives it too")
+    return ". ".join(sentences)
+
+
+def default(row):
+    if row["required"]:
+        return "required"
+    if row["names"][-1] == "--threads" and row["default"] not in ("", "0"):
+        return "the cores"  # It says how many this machine has.
+    return f"`{row['default']}`" if row["default"] else ""
+
+
+def group_table(title, rows):
+    lines = [f"| {declaration(row)} | {meaning(row)} | {default(row)} |" for row in rows]
+    return ["", f"**{title}**", "", "| option | meaning | default |", "|---|---|---|", *lines]
+
+
+def example_of(page):
+    """The command lines of the footer, which begins with "Example:"."""
+    lines = page["footer"].split("\n")
+    if not lines[0].startswith("Example"):
+        return []
+    end = lines.index("") if "" in lines else len(lines)
+    return ["", "```", *(line[2:] for line in lines[1:end]), "```"]
+
+
+def common_groups(pages):
+    """The groups of the first of `pages`, with those rows that are in the same group of all of them."""
+    def rows_of(page, title):
+        return next((rows for other, rows in groups_of(page) if other == title), [])
+
+    pairs = [(title, [row for row in rows if all(row in rows_of(page, title) for page in pages)])
+             for title, rows in (groups_of(pages[0]) if pages else [])]
+    return [(title, rows) for title, rows in pairs if rows]
+
+
+def shared_section(commands, shared):
+    lines = ["", "## Shared options", "", f"{listed(commands, 'and')} take these options."]
+    for title, rows in shared:
+        lines += group_table(title, rows)
+    return lines
+
+
+def reference(page, takes_all, shared):
+    """Says which shared options a command takes."""
+    if takes_all:
+        return ["", "It also takes the [shared options](#shared-options)."]
+    own = [row for _, rows in groups_of(page) for row in rows]
+    names = [row["names"][-1] for _, rows in shared for row in rows if row in own]
+    return ["", f"It also takes these [shared options](#shared-options): {listed(names, 'and')}."] if names else []
+
+
+def section(page, takes_all, shared):
     """The Markdown of one command."""
-    before, usage, after = help_of(folder, command).partition("Usage: ")
-    usage, _, after = after.partition("\n")
-    out = ["", f"## {command}", "", escaped(" ".join(before.split())), "", "```", usage.strip(), "```"]
-    rows, example = [], []
-    for title, body in re.findall(r"^(\w[^\n]*):\n((?:[ \t]+[^\n]*\n|\n(?=  ))+)", after, re.MULTILINE):
-        lines = [line for line in body.split("\n") if line.strip()]
-        if title in ("Options", "Positionals"):
-            rows += [row(*entry) for entry in entries(lines) if not entry[0].startswith("-h,")]
-        elif title.startswith("Example"):
-            example = ["", "```", *(line[2:] for line in lines), "```"]
-    if rows:
-        out += ["", "| option | values | default | meaning |", "|---|---|---|---|", *rows]
-    return out + example
+    lines = ["", f"## {page['name']}", "", escaped(page["description"]), "", "```", page["usage"], "```"]
+    lines += reference(page, takes_all, shared)
+    known = [row for _, rows in shared for row in rows]
+    for title, rows in groups_of(page):
+        own = [row for row in rows if row not in known]
+        if own:
+            lines += group_table(title, own)
+    return lines + example_of(page)
 
 
-def page(folder, title, commands):
-    lines = HEAD.format(title=title, script="docs/reference/options.py").rstrip().split("\n")
-    for command in commands:
-        lines += section(folder, command)
+def text_of(title, commands, sharing, pages):
+    lines = HEAD.format(title=title).rstrip().split("\n")
+    shared = common_groups([pages[name] for name in sharing])
+    if shared:
+        lines += shared_section(sharing, shared)
+    for name in commands:
+        lines += section(pages[name], name in sharing, shared)
     return "\n".join(lines) + "\n"
 
 
-def without_meaning(text):
-    return re.findall(r"^\| `(.*?)` \|.*\|\s*\|$", text, re.MULTILINE)
+def without_meaning(page):
+    return [", ".join(row["names"]) for _, rows in groups_of(page) for row in rows if not row["description"]]
+
+
+def complaints(name, commands, pages):
+    """What keeps the page `name` from being written."""
+    missing = [f"there is no table of {command}" for command in commands if command not in pages]
+    mute = [f"no meaning was found for {option}" for command in commands if command in pages
+            for option in without_meaning(pages[command])]
+    return [f"options_{name}.md: {what}" for what in missing + mute]
 
 
 def main():
     folder, check = pathlib.Path(sys.argv[1]).resolve(), "--check" in sys.argv[2:]
+    try:
+        pages = tables(folder)
+    except FileNotFoundError as error:
+        print(f"{error.filename}: no such file; the build writes it")
+        return True
     wrong = False
-    for name, (title, commands) in PAGES.items():
+    for name, (title, commands, sharing) in PAGES.items():
         path = pathlib.Path(__file__).with_name(f"options_{name}.md")
-        text = page(folder, title, commands)
-        for option in without_meaning(text):
-            print(f"{path.name}: no meaning was found for {option}")
+        if said := complaints(name, commands, pages):
+            print("\n".join(said))
             wrong = True
+            continue
+        text = text_of(title, commands, sharing, pages)
         if not check:
             path.write_text(text)
         elif not path.exists() or path.read_text() != text:
-            print(f"{path.name} is not what --help says: run python3 docs/reference/options.py {sys.argv[1]}")
+            print(f"{path.name} is not what --help shows: run python3 docs/reference/options.py {sys.argv[1]}")
             wrong = True
     return wrong
 

@@ -1,4 +1,5 @@
-"""docs/reference/options_*.md are what the programs print with --help."""
+"""docs/reference/options_*.md are what the programs show with --help."""
+import json
 import os
 import pathlib
 import subprocess
@@ -7,6 +8,8 @@ import tempfile
 import unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference" / "options.py"
+MUTE = {"names": ["--mute"], "placeholder": "TEXT", "description": "", "choices": [], "range": "", "default": "",
+        "variable": "", "excludes": "", "required": False, "repeated": False}
 
 
 class OptionsPageTest(unittest.TestCase):
@@ -20,13 +23,22 @@ class OptionsPageTest(unittest.TestCase):
 
     def test_an_option_without_a_meaning_is_an_error(self):
         with tempfile.TemporaryDirectory() as folder:
+            tables = pathlib.Path(folder) / "share" / "penstock"
+            tables.mkdir(parents=True)
             for name in ("penstock", "penstock-server", "penstock-train"):
-                program = pathlib.Path(folder) / name
-                program.write_text("#!/bin/sh\nprintf 'Usage: x\\n\\nOptions:\\n  --mute TEXT\\n'\n")
-                program.chmod(0o755)
-            done = self.check(folder)
+                page = {"name": name, "description": "", "usage": name, "footer": "",
+                        "groups": [{"title": "Options", "options": [MUTE]}]}
+                (tables / f"{name}.json").write_text(json.dumps([page]))
+            done = self.check(pathlib.Path(folder) / "bin")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("no meaning was found for --mute", done.stdout)
+        self.assertIn("options_server.md: no meaning was found for --mute", done.stdout)
+        self.assertIn("options_data.md: there is no table of penstock index", done.stdout)
+
+    def test_without_tables_it_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.check(pathlib.Path(folder) / "bin")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("penstock.json: no such file", done.stdout)
 
 
 if __name__ == "__main__":
