@@ -42,9 +42,10 @@ void AddImageOptions(CLI::App& app, ImageFlags& flags) {
   app.add_option("--classes", flags.classes,
                  "Number of classes; auto: the resumed checkpoint's, else the manifest's")
       ->type_name("N");
-  app.add_option("--image-mean", flags.mean,
-                 "Mean of the pixels, from 0 to 1, to subtract; auto: the resumed checkpoint's, else "
-                 "the manifest's (penstock index --statistics)")
+  app.add_option(
+         "--image-mean", flags.mean,
+         "Mean of the pixels, from 0 to 1, to subtract; auto: the resumed checkpoint's, else "
+         "the manifest's (penstock index --statistics)")
       ->type_name("R,G,B");
   app.add_option("--image-std", flags.deviation,
                  "Standard deviation of the pixels, by which they are then divided; auto: as for "
