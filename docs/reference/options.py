@@ -22,10 +22,11 @@ PAGES = {
                 ["penstock stream", "penstock bench", "penstock which", "penstock feed", "penstock top"],
                 ["penstock stream", "penstock bench", "penstock which", "penstock feed"]),
     "server": ("Options of `penstock-server`", ["penstock-server"], []),
-    "training": ("Options of `penstock-train` and `penstock launch`",
-                 ["penstock-train", "penstock launch", "penstock-train evaluate", "penstock-train predict",
-                  "penstock-train export", "penstock-train devices", "penstock-train products"],
+    "training": ("Options of `penstock-train`",
+                 ["penstock-train", "penstock-train evaluate", "penstock-train predict", "penstock-train export",
+                  "penstock-train devices", "penstock-train products"],
                  ["penstock-train", "penstock-train evaluate", "penstock-train predict"]),
+    "launch": ("Options of `penstock launch`", ["penstock launch"], []),
 }
 HEAD = """# {title}
 
