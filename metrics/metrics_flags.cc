@@ -54,7 +54,7 @@ void AddMetricsFlags(CLI::App& command, MetricsFlags& flags) {
       ->type_name("PORT");
   command
       .add_option("--metrics-listen", flags.listen,
-                  "Serve them on HOST:PORT, for a Prometheus on another machine; plain HTTP "
+                  "Serve metrics on HOST:PORT, for a Prometheus on another machine; plain HTTP "
                   "without credentials")
       ->type_name("ADDRESS");
 }

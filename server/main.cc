@@ -81,7 +81,7 @@ void AddServingOptions(CLI::App& app, Flags& flags) {
       ->type_name("TIME");
   app.option_defaults()->group("Servers");
   app.add_option("--address-file", flags.address_file,
-                 "File that holds the address while it is served, for --servers file:PATH")
+                 "Write the address to this file while serving, for --servers file:PATH")
       ->type_name("FILE");
   app.add_option("--advertise", flags.advertise,
                  "Host to write to --address-file; empty: this machine's name if --listen is "
@@ -116,8 +116,8 @@ void AddSecurityOptions(CLI::App& app, Flags& flags) {
                  "PEM file of CAs; clients need a certificate that one of them signed")
       ->type_name("FILE");
   app.add_option("--token-file", flags.server.token_file,
-                 "File of lines TOKEN [ROOT...]; clients need a token, and its roots limit it to "
-                 "these folders")
+                 "File of lines TOKEN [ROOT...]; clients need a TOKEN, and ROOTs limit it to these "
+                 "folders")
       ->type_name("FILE");
 }
 
@@ -131,8 +131,8 @@ void AddTuningOptions(CLI::App& app, Flags& flags) {
                  "Memory for chunks and requests; 0: a quarter of what this process may use")
       ->type_name("SIZE");
   app.add_option("--read-threads", flags.server.read_threads,
-                 "Maximum number of read-ahead threads, started only when storage is slow; 0: the "
-                 "threads of --threads read")
+                 "Maximum number of read-ahead threads, started only when storage is slow; 0: "
+                 "--threads do the reads")
       ->check(threads);
   app.add_option("--strip-cache", flags.strip_cache,
                  "Part of --memory-budget, at most an eighth, that caches decoded rows for several "
@@ -150,7 +150,7 @@ void AddOptions(CLI::App& app, Flags& flags) {
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
       ->type_name("LEVEL");
   app.add_option("--log-format", flags.log_format,
-                 "Log NAME=VALUE fields after the event (text), or an object a line (json)")
+                 "Log NAME=VALUE fields after the event (text), or a JSON object a line (json)")
       ->check(CLI::IsMember({"text", "json"}))
       ->type_name("FORMAT");
   AddTuningOptions(app, flags);

@@ -25,7 +25,7 @@ absl::Status CheckReplaceable(const std::string& file) {
 CLI::Option* AddJsonFlag(CLI::App& app, std::string& file, const std::string& what) {
   return app
       .add_option("--json", file,
-                  what + " as JSON to FILE; -: to standard output, instead of the text")
+                  what + " as JSON to FILE; - is standard output, instead of the text")
       ->type_name("FILE")
       ->group("Output")
       ->default_str("");

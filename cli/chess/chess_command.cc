@@ -116,11 +116,11 @@ void AddGameOptions(CLI::App& command, GenerateOptions& options) {
   command.option_defaults()->group("Data");
   command
       .add_option("--opening-plies", play.min_opening_plies,
-                  "Least number of random moves before a game's first position")
+                  "Minimum number of random moves before a game's first position")
       ->check(WholeNumber(0, 200));
   command
       .add_option("--max-opening-plies", play.max_opening_plies,
-                  "Largest number of random moves before a game's first position")
+                  "Maximum number of random moves before a game's first position")
       ->check(WholeNumber(0, 200));
   command.add_option("--max-plies", play.max_plies, "Longest game in plies, opening included")
       ->check(WholeNumber(1, 10000));

@@ -203,7 +203,8 @@ void AddDecodeCommand(CLI::App& app, absl::Status& outcome) {
   command.add_option("--dtype", flags->dtype, "Type in which numeric tensors are written")
       ->check(CLI::IsMember({"packed", "i8", "f32", "f64"}))
       ->type_name("DTYPE");
-  command.add_option("--seed", flags->seed, "Seed of random image operations, those of epoch 0");
+  command.add_option("--seed", flags->seed,
+                     "Seed of random image operations, which are those of epoch 0");
   OnRun(command, outcome, [flags] { return Decode(*flags); });
 }
 

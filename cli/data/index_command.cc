@@ -366,9 +366,10 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
   command
       .add_option("--holdout", flags->holdout,
                   "Share of records to hold out, such as 5% or 0.05; 0: none; empty: as in the "
-                  "manifest that exists")
+                  "existing manifest")
       ->type_name("RATIO");
-  command.add_flag("--update", index.update, "Read only shards that are new, changed or damaged");
+  command.add_flag("--update", index.update,
+                   "Read only shards that are new, changed or were found damaged");
   command.add_flag("--verify", index.verify,
                    "Also parse every record and decode every image; list all damage, and fail if "
                    "there is any");
@@ -377,7 +378,7 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
   command.option_defaults()->group("Data");
   command
       .add_option("--format", flags->format,
-                  "Format of the records; empty: as in the manifest that exists, else example")
+                  "Format of the records; empty: as in the existing manifest, else example")
       ->check(CLI::IsMember({"example", "raw", "webdataset", "fixed", "image-folder"}))
       ->type_name("FORMAT");
   command
@@ -401,7 +402,7 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
   command
       .add_option("--spec", flags->spec,
                   "Decode spec to store, built-in or a textproto file, for readers that name none; "
-                  "none: store none; empty: as in the manifest that exists")
+                  "none: store none; empty: as in the existing manifest")
       ->type_name("SPEC");
   command.add_flag("--statistics", index.statistics,
                    "Store the mean and standard deviation of the training split's pixels, for "

@@ -88,8 +88,9 @@ void AddPackCommand(CLI::App& app, absl::Status& outcome) {
   auto options = std::make_shared<PackOptions>();
   ShardOptions& shards = options->shards;
   command
-      .add_option("inputs", options->inputs,
-                  "Files to read, or one folder (folder, tfrecord); -: standard input (chess-tsv)")
+      .add_option(
+          "inputs", options->inputs,
+          "Files to read, or one folder (folder, tfrecord); - is standard input (chess-tsv)")
       ->required()
       ->default_str("");
   command.add_option("-o,--output", shards.folder, "Folder to write to, made if need be")

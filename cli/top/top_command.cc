@@ -186,8 +186,9 @@ void AddTopCommand(CLI::App& app, absl::Status& outcome) {
   command.add_flag("--clients", flags->clients, "Show a line for each client of a server too");
   AddJsonFlag(command, flags->json, "")
       ->description(
-          "Write the last look as JSON to FILE, clients included; -: each look as a line "
-          "to standard output, instead of the text")
+          "Write the last look as JSON to FILE, clients included; - is standard output, with a "
+          "line "
+          "for each look instead of the text")
       ->group("Options");
   AddNetworkFlags(command, flags->network);
   OnRun(command, outcome, [flags] { return Top(*flags); });

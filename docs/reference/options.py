@@ -79,7 +79,7 @@ def meaning(row):
     if row["excludes"]:
         sentences.append(f"Not with `{row['excludes']}`")
     if row["variable"]:
-        sentences.append(f"The environment variable `{row['variable']}` gives it too")
+        sentences.append(f"Also from the environment variable `{row['variable']}`")
     return ". ".join(sentences)
 
 

@@ -100,14 +100,16 @@ void AddCheckpointOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--checkpoint-every", o.checkpoint_every,
                  "Steps between checkpoints; 0: at the end");
   app.add_option("--keep-checkpoints", o.keep_checkpoints, "Number of newest checkpoints to keep");
-  app.add_option("--resume", o.resume,
-                 "Checkpoint to resume from: auto (the newest in --checkpoint-dir that is whole), "
-                 "never, or a file")
+  app.add_option(
+         "--resume", o.resume,
+         "Checkpoint to resume from: auto (the newest valid one in --checkpoint-dir), never, "
+         "or a file")
       ->type_name("FILE");
   app.add_flag("--require-same-bits", o.require_same_bits,
                "Resume only if the next step has the bits that it would have had");
-  app.add_option("--stopped-exit-code", o.stopped_exit_code,
-                 "Exit code of all ranks when a signal stops the run; 130 after Ctrl-C");
+  app.add_option(
+      "--stopped-exit-code", o.stopped_exit_code,
+      "Exit code of all ranks when a signal stops the run; after Ctrl-C it is always 130");
 }
 
 void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
@@ -116,7 +118,7 @@ void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
                "Print the SHA-256 of all rows in order, as penstock stream --digest does");
   AddJsonFlag(app, o.json, "Write the result")
       ->description(
-          "Write the result as JSON to FILE; -: to standard output, and the text to standard "
+          "Write the result as JSON to FILE; - is standard output, with the text on standard "
           "error");
   app.add_option("--events", o.events,
                  "Write a line of JSON for each step; a training that goes on adds to the file")

@@ -56,13 +56,14 @@ std::string RankFlags::WarmUpWarning(uint32_t world_size, uint64_t warmup_steps)
 void AddRankOptions(CLI::App& app, RankFlags& flags) {
   app.option_defaults()->group("Data");
   app.add_option("--shard-by", flags.shard_by,
-                 "Ranks that share the data of --manifest: all (rank), or those of a host, each of "
-                 "which has its own (local-rank)")
+                 "Ranks that share the data of --manifest: all of them (rank), or those of a host, "
+                 "which has its own data (local-rank)")
       ->check(CLI::IsMember({"rank", "local-rank"}))
       ->type_name("MODE");
   app.option_defaults()->group("Optimizer");
-  app.add_option("--lr-scaling", flags.lr_scaling,
-                 "Multiply --lr by the world size or its root; use --warmup-steps then")
+  app.add_option(
+         "--lr-scaling", flags.lr_scaling,
+         "Multiply --lr by the world size (linear) or its root (sqrt); use --warmup-steps then")
       ->check(CLI::IsMember({"none", "linear", "sqrt"}))
       ->type_name("MODE");
   app.option_defaults()->group("Ranks");
@@ -91,9 +92,10 @@ void AddRankOptions(CLI::App& app, RankFlags& flags) {
   app.add_option("--collective-timeout", flags.collective_timeout,
                  "Fail if another rank, or the GPU, is silent for this time")
       ->type_name("TIME");
-  app.add_option("--late-after", flags.late_after,
-                 "Report on every rank which rank, and where in its work, or whether the GPU keeps "
-                 "the others waiting for this time")
+  app.add_option(
+         "--late-after", flags.late_after,
+         "Report on every rank what keeps the others waiting for this time: a rank, and where "
+         "it is, or the GPU")
       ->type_name("TIME");
   app.add_flag("--divide-steps", flags.divide_steps, "Divide --steps by the number of ranks");
   app.add_option("--reduction", flags.reduction,
@@ -105,8 +107,8 @@ void AddRankOptions(CLI::App& app, RankFlags& flags) {
       ->check(CLI::IsMember({"none", "bf16", "fp16"}))
       ->type_name("DTYPE");
   app.add_option("--bucket-size", flags.bucket_size,
-                 "Gradients to send together while others are computed, on CPUs and by NCCL; 0: "
-                 "all, after the backward pass")
+                 "Gradients to exchange at a time while others are computed, on CPUs and by NCCL; "
+                 "0: all of them after the backward pass")
       ->type_name("SIZE");
 }
 
