@@ -29,7 +29,8 @@ void AddOption(const OptionRow& row, std::string& page) {
 
 void AddFooter(const CommandPage& page, std::string& text) {
   if (page.footer.empty()) return;
-  absl::StrAppend(&text, ".SH EXAMPLES\n.nf\n");
+  const bool examples = absl::StartsWith(page.footer, "Example");
+  absl::StrAppend(&text, ".SH ", examples ? "EXAMPLES" : "NOTES", "\n.nf\n");
   for (const absl::string_view line : absl::StrSplit(page.footer, '\n')) {
     if (!absl::StartsWith(line, "Example")) absl::StrAppend(&text, Line(line));
   }
