@@ -1,8 +1,8 @@
-# What a block has too little shared memory for is left out by name, printed and as JSON, and fails
-# nothing; blocks of the emulation refuse what is larger, which would end the program. -DPROGRAM:
-# kernels_emulated; -DJSON: a file to write.
+# Checks that need more shared memory than a block has are left out by name, in the printed output
+# and in the JSON, and do not fail the run. If one ran, the emulation would refuse its block and end
+# the program. -DPROGRAM: kernels_emulated; -DJSON: a file to write.
 
-# Where a block has `most` bytes, the checks that are left out of those in bf16 with heads of 64:
+# The checks that are left out, of those in bf16 with heads of 64, when a block has `most` bytes:
 # "CHECK=BYTES".
 function(expect_left_out most)
   execute_process(COMMAND ${PROGRAM} --check attention/bf16/64/ --most-shared ${most} --json ${JSON}
@@ -34,7 +34,7 @@ endfunction()
 expect_left_out(232448)
 expect_left_out(166912 256_tokens/backward=167936)
 expect_left_out(101376 256_tokens/forward=110592 256_tokens/backward=167936)
-# Only the gradient by the bias makes two of them too large.
+# Only the bias gradient makes two of them too large.
 expect_left_out(60000 bias/backward=62976 144_tokens_dropout/forward=62208
   144_tokens_dropout/backward=95616 256_tokens/forward=110592 256_tokens/backward=167936
   bias_dropout/backward=62976)

@@ -1,5 +1,5 @@
-# -DPENSTOCK_ONLY=kernels as on a machine with nothing but nvcc and CMake: it configures, a kernel
-# compiles without warnings being errors, and what ptxas says of it is kept. -DSOURCE, -DBUILD: folders.
+# -DPENSTOCK_ONLY=kernels, as on a machine that has only nvcc and CMake: it configures, a kernel
+# compiles without -Werror, and the report of ptxas is kept. -DSOURCE, -DBUILD: folders.
 file(REMOVE_RECURSE ${BUILD})
 execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${BUILD} -G "Unix Makefiles"
   -DPENSTOCK_ONLY=kernels -DPENSTOCK_CUDA=ON COMMAND_ERROR_IS_FATAL ANY)

@@ -1,10 +1,10 @@
-# What ptxas said of each kernel: no spills, no stack, and registers and static shared memory
-# within caps. -DOBJECTS="a.o;b.o": the report of X is X.ptxas. -DCODE="sm_80;sm_90a": what they must
-# have code of their own for.
+# Checks the ptxas report of each kernel: no spills, no stack, no static shared memory, and no more
+# registers than the cap. -DOBJECTS="a.o;b.o": the report of X is X.ptxas. -DCODE="sm_80;sm_90a":
+# the architectures that the objects must contain code for.
 
-# "NAME=MOST": of "MANGLED for CODE" that matches, the first that does. These are where one block less
-# would fit a multiprocessor of 65,536 registers (attention: 128 threads for 64 tokens; others: 256).
-# Float attention is for comparing: it may take what there is.
+# "NAME=MOST": the first entry that matches "MANGLED for CODE" counts. With one register more, one
+# block fewer would fit a multiprocessor of 65,536 registers (attention: 128 threads for 64 tokens;
+# others: 256). Float attention serves for comparison only and may use all registers.
 set(registers
   "AttentionBackwardKernelINS_4Bf16ELi16ELb0E=128" "AttentionBackwardKernelINS_4Bf16ELi32ELb0E=168"
   "AttentionBackwardKernel=255"
@@ -14,7 +14,7 @@ set(registers
   "LayerNormBackwardKernelI.*Li(8|16|32)ELi1E=80" "LayerNormBackwardKernelI.*Li32ELi2E=128"
   "LayerNormBackwardKernel=255" "LayerNormKernelIfLi32ELi8E=80" "LayerNormKernel=64" "=48")
 
-# Sets `result` to the most registers that `kernel` may take.
+# Sets `result` to the most registers that `kernel` may use.
 function(most_registers kernel result)
   foreach(entry IN LISTS registers)
     string(REGEX MATCH "^(.*)=([0-9]+)$" whole "${entry}")

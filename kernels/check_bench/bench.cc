@@ -57,7 +57,7 @@ Measurement Time(std::string name, double bytes, const std::function<cudaError_t
   return {std::move(name), kRuns, us[kRuns / 2], us.front(), us.back(), bytes};
 }
 
-// Random values over and over: what a GPU multiplies changes its clock.
+// Random values repeated to `count`: a GPU's clock depends on the values that it multiplies.
 template <typename T>
 std::vector<T> Filled(size_t count) {
   constexpr size_t kPeriod = (1 << 20) - 3;
@@ -75,8 +75,8 @@ class Benchmarks {
 
   std::vector<Measurement> Run() {
     Copy();
-    // The models' shapes: tiny, default and large at 64 tokens, ViT's at 144 and 196; and heads of
-    // 64 at 64 tokens.
+    // The models' shapes: tiny, default and large at 64 tokens; ViT's at 144 and 196 tokens; and
+    // heads of 64 at 64 tokens.
     Attention<Bf16>({16384, 64, 4, 16});
     Attention<Bf16>({8192, 64, 8, 32});
     Attention<Bf16>({4096, 64, 16, 32});
@@ -109,8 +109,8 @@ class Benchmarks {
       return cudaMemcpyAsync(to.data(), from.data(), kBytes, cudaMemcpyDeviceToDevice, nullptr);
     });
   }
-  // The least bytes of a head: the forward reads q, k, v and writes out; the backward reads those
-  // and the output's gradient, and writes three gradients.
+  // The fewest bytes that a head moves: the forward reads q, k and v and writes out; the backward
+  // reads those and the output's gradient, and writes three gradients.
   template <typename T>
   void Attention(const reference::AttentionShape& s) {
     const std::string of = std::string(NameOf<T>()) + "/" + std::to_string(s.samples) + "x" +
@@ -189,7 +189,7 @@ class Benchmarks {
       return cuda::AddColumnSums(x.data(), kSamples, kSize, sums.data(), workspace.data(), nullptr);
     });
   }
-  // As many parameters as the large model has, so that an update is timed as it will run.
+  // Updates as many parameters as the large model has, so that the timing is that of a real update.
   void Update() {
     constexpr size_t kCount = 38143489;
     DeviceArray<float> gradient(Filled<float>(kCount)), parameter(kCount), m(kCount), v(kCount);

@@ -1,4 +1,4 @@
-// What a block has too little shared memory for is left out, and told.
+// Leaves out work for which a block has too little shared memory, and records what was left out.
 #ifndef PENSTOCK_KERNELS_CHECK_BENCH_BLOCK_LIMIT_H_
 #define PENSTOCK_KERNELS_CHECK_BENCH_BLOCK_LIMIT_H_
 
@@ -8,7 +8,7 @@
 
 namespace penstock::check_bench {
 
-// In bytes of shared memory: what a launch needs, and what a block has at most.
+// Bytes of shared memory: what a launch needs, and the most that a block has.
 struct LeftOut {
   std::string name;
   size_t needed = 0, most = 0;
@@ -19,7 +19,8 @@ class BlockLimit {
  public:
   explicit BlockLimit(size_t most_shared) : most_(most_shared) {}
 
-  // Whether a block has `shared` bytes of shared memory; if not, `name` is left out.
+  // Returns whether a block has `shared` bytes of shared memory; if not, records `name` as left
+  // out.
   bool Fits(const std::string& name, size_t shared) {
     if (shared <= most_) return true;
     left_out_.push_back({name, shared, most_});

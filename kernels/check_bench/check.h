@@ -1,5 +1,5 @@
-// Checks of kernels against the references in double. Nothing but CUDA is needed, so that they run
-// where only nvcc and CMake are.
+// Checks of kernels against the references in double. They need nothing but CUDA, so that they run
+// on machines that have only nvcc and CMake.
 #ifndef PENSTOCK_KERNELS_CHECK_BENCH_CHECK_H_
 #define PENSTOCK_KERNELS_CHECK_BENCH_CHECK_H_
 
@@ -19,7 +19,7 @@
 
 namespace penstock::check_bench {
 
-// One comparison: the largest error, of at most `bound`.
+// One comparison: the largest error, which must be at most `bound`.
 struct Outcome {
   std::string check;
   std::string what;
@@ -28,7 +28,7 @@ struct Outcome {
   bool passed() const { return error <= bound; }  // False for NaN.
 };
 
-// Half a unit in the last place of T, relative: what rounding a result to T costs.
+// Half a unit in the last place of T, relative: the error of rounding a result to T.
 template <typename T>
 inline constexpr double kRounding = std::is_same_v<T, Bf16> ? 0x1p-8 : 0x1p-24;
 
@@ -37,7 +37,7 @@ constexpr const char* NameOf() {
   return std::is_same_v<T, Bf16> ? "bf16" : "f32";
 }
 
-// Values uniform over [-scale, scale), rounded to T; `salt` tells arrays apart.
+// Values uniform over [-scale, scale), rounded to T. Different salts give different arrays.
 template <typename T>
 std::vector<T> Noise(size_t count, uint64_t salt, double scale = 1.0) {
   std::vector<T> values(count);
@@ -67,25 +67,27 @@ bool SameBytes(const std::vector<T>& a, const std::vector<T>& b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-// The largest difference between the two, each relative to the larger of its expected value and
-// the root mean square of all: small values next to large ones are sums that nearly cancel.
+// The largest difference between the two. Each difference is divided by the expected value or by
+// the root mean square of all expected values, whichever is larger: small values next to large ones
+// are sums that nearly cancel.
 double LargestError(const std::vector<double>& actual, const std::vector<double>& expected);
 
-// Sets in which order an emulated device runs its threads; a GPU chooses itself.
+// Sets the order in which an emulated device runs its threads. Has no effect on a GPU.
 void RunThreadsInReverse(bool reverse);
 
 // Collects outcomes. Thread-compatible.
 class Checker {
  public:
-  // `prefix` chooses the checks to run by the beginnings of their names. `limit` must outlive this.
-  // `only_names`: none is run.
+  // Runs the checks whose names begin with `prefix`. `limit` must outlive this object. With
+  // `only_names`, no check runs.
   Checker(std::string prefix, BlockLimit& limit, bool only_names = false)
       : prefix_(std::move(prefix)), limit_(limit), only_names_(only_names) {}
 
-  // Begins a check; false if it is not wanted.
+  // Begins a check. Returns false if the check is not wanted.
   bool Begin(const std::string& name);
 
-  // Whether a block has `shared` bytes of shared memory; if not, `what` of this check is left out.
+  // Returns whether a block has `shared` bytes of shared memory; if not, leaves `what` of this
+  // check out.
   bool Fits(const std::string& what, size_t shared) {
     return limit_.Fits(name_ + "/" + what, shared);
   }
@@ -100,8 +102,8 @@ class Checker {
   }
   void True(const std::string& what, bool holds) { Bound(what, holds ? 0 : 1, 0); }
 
-  // Calls `launch` twice, the outputs being what they began as before each, and demands success
-  // and the same bits of both.
+  // Calls `launch` twice, with the outputs reset to their initial values before each call. Demands
+  // success and the same bits both times.
   template <typename Launch, typename... Arrays>
   void RunTwice(Launch launch, Arrays&... outputs) {
     Run(launch, false, outputs...);

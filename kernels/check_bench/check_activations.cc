@@ -4,7 +4,8 @@
 namespace penstock::check_bench {
 namespace {
 
-// Past the last whole vector and the last whole block; several vectors a thread where emulated.
+// Sizes past the last whole vector and past the last whole block; when emulated, a thread then
+// takes several vectors.
 constexpr size_t kCounts[] = {1, 7, 3 * 4096 + 8 + 3};
 
 template <typename T>
@@ -14,8 +15,8 @@ struct Pair {
   std::vector<double> expected() const { return std::vector<double>(x.size()); }
 };
 
-// Functions are taken in float, then rounded to T. The slope of GELU multiplies the roundings of
-// its sigmoid's argument by up to about 20 where neither has decayed.
+// Functions are evaluated in float, then rounded to T. GELU's slope multiplies the roundings of its
+// sigmoid's argument by up to about 20, in the range where neither has decayed.
 template <typename T>
 constexpr double kBound = kRounding<T> + 64 * kRounding<float>;
 
@@ -37,7 +38,7 @@ void CheckGelu(Checker& checker, reference::GeluForm form, size_t count) {
   checker.Close("dx", a.dy.Read(), expected, kBound<T>);
 }
 
-// The largest error of each value relative to itself.
+// The largest error, each relative to its own expected value.
 template <typename T>
 double LargestRatio(const std::vector<T>& actual, const std::vector<double>& expected) {
   double largest = 0;
@@ -48,8 +49,8 @@ double LargestRatio(const std::vector<T>& actual, const std::vector<double>& exp
   return largest;
 }
 
-// Where GELU is nearly zero it is still a product, and no difference. Its exponent is up to 36 in
-// binary: 36 roundings, a few times.
+// Where GELU is nearly zero, the kernel must still compute it as a product, not as a difference.
+// The exponent is up to 36 in base 2, which costs a few times 36 roundings.
 template <typename T>
 void CheckGeluTail(Checker& checker, reference::GeluForm form) {
   std::vector<T> tail(1000);
@@ -58,7 +59,7 @@ void CheckGeluTail(Checker& checker, reference::GeluForm form) {
   Require(cuda::Gelu(x.data(), form, tail.size(), y.data(), nullptr), "gelu");
   Require(cuda::GeluBackward(dx.data(), x.data(), form, tail.size(), dx.data(), nullptr), "gelu");
   std::vector<double> value, slope;
-  for (double wide : ToDoubles(tail)) {  // In double 1 + tanh would keep six digits.
+  for (double wide : ToDoubles(tail)) {  // In double, 1 + tanh would keep only six digits.
     value.push_back(double(reference::GeluValue<long double>(wide, form)));
     slope.push_back(double(reference::GeluSlope<long double>(wide, form)));
   }

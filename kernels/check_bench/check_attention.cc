@@ -8,10 +8,10 @@ namespace {
 
 using reference::AttentionShape;
 
-// Indices of dropout need more than 32 bits.
+// These dropout indices need more than 32 bits.
 constexpr uint64_t kKey = 12345, kFirstSample = (uint64_t{1} << 40) + 1000;
 
-// Queries are `times` as large as keys and values.
+// Scales the queries by `times`; keys and values are unscaled.
 template <typename T>
 std::vector<T> NoiseOf(const AttentionShape& s, float times) {
   std::vector<T> values = Noise<T>(s.samples * s.tokens * 3 * s.width(), 1, 2.0);
@@ -35,7 +35,7 @@ struct Case {
         out(dout.size()),
         dqkv(qkv.size()),
         bias(with_bias),
-        dbias(Noise<float>(bias.size(), 4, 0.1)),  // Its gradient is added.
+        dbias(Noise<float>(bias.size(), 4, 0.1)),  // The kernel adds its gradient to these values.
         workspace(with_bias.empty() ? 0 : cuda::AttentionBiasWorkspace(s)),
         draw(std::vector<DropoutDraw>{{kKey, kFirstSample}}),
         host_bias(ToDoubles(bias.initial())),
@@ -66,7 +66,7 @@ struct Case {
   reference::AttentionOptions<double> host_options;
 };
 
-// The reference in double, and how far from it a result may be.
+// The results of the reference in double, and how far from them a result may be.
 struct Expected {
   std::vector<double> out, dqkv, dbias;
   double out_bound, dqkv_bound, dbias_bound;
@@ -75,7 +75,7 @@ struct Expected {
 template <typename T>
 Expected ExpectedOf(const Case<T>& c) {
   const auto qkv = ToDoubles(c.qkv.initial()), dout = ToDoubles(c.dout.initial());
-  // Exponents of sums of 64 products of up to 4: their rounding is some hundred times a float's.
+  // Exponents are sums of 64 products of up to 4: their rounding is a few hundred times a float's.
   constexpr double kFloat = 256 * kRounding<float>;
   Expected e{std::vector<double>(dout.size()),
              std::vector<double>(qkv.size()),
@@ -90,7 +90,7 @@ Expected ExpectedOf(const Case<T>& c) {
     auto plain = AttendPlainly(c.qkv.initial(), c.dout.initial(), c.shape, c.host_options);
     plain.dbias.resize(e.dbias.size());
     for (size_t i = 0; i < e.dbias.size(); ++i) plain.dbias[i] += ToFloat(c.dbias.initial()[i]);
-    // At least two roundings, where by chance a small case has no error.
+    // At least two roundings, because a small case may happen to have no error.
     const auto bound = [](double error) { return 2 * std::max(error, kRounding<Bf16>); };
     e.out_bound = bound(LargestError(plain.out, e.out));
     e.dqkv_bound = bound(LargestError(plain.dqkv, e.dqkv));
@@ -128,7 +128,7 @@ void CheckDim(Checker& checker, size_t dim) {
   if (begin("63_tokens")) CheckShape<T>(checker, {1, 63, 1, dim});
   if (begin("64_tokens")) CheckShape<T>(checker, {1, 64, 3, dim});
   if (begin("65_tokens")) CheckShape<T>(checker, {1, 65, 1, dim});
-  // Two parts, of five samples and of four.
+  // The kernel sums these in two parts, of five samples and of four.
   if (begin("bias")) CheckShape<T>(checker, {9, 64, dim == 16 ? 2u : 1u, dim}, true);
 }
 
@@ -142,8 +142,8 @@ void CheckLarge(Checker& checker, size_t dim) {
   if (checker.Begin(of + "bias_dropout")) CheckShape<T>(checker, {2, 64, 2, dim}, true, 0.1);
 }
 
-// Scores of thousands: nothing overflows, and the softmax is one key's, of two where they are
-// close. Plain bf16 is no measure here, for it rounds scores by several units.
+// Scores in the thousands: nothing overflows, and the softmax picks a single key, or two if they
+// are close. Plain bf16 cannot serve as the bound here, because it rounds scores by several units.
 template <typename T>
 void CheckLargeScores(Checker& checker, const AttentionShape& shape) {
   const std::string dim = std::to_string(shape.head_dim);
@@ -154,7 +154,7 @@ void CheckLargeScores(Checker& checker, const AttentionShape& shape) {
   CheckCase(checker, c, e);
 }
 
-// All scores are near -300: relative to any number that no key has they would all vanish.
+// All scores are near -300: relative to a maximum that no key has, they would all vanish.
 template <typename T>
 void CheckLowScores(Checker& checker) {
   const AttentionShape shape{1, 64, 1, 16};
@@ -163,13 +163,13 @@ void CheckLowScores(Checker& checker) {
   for (float& b : bias) b -= 300.0f;
   Case<T> c(shape, bias, 0);
   Expected e = ExpectedOf(c);
-  // A float near 300 log2(e) is off by up to 256 roundings; plain bf16 by a whole unit.
+  // A float near 300 log2(e) is off by up to 256 roundings; plain bf16 is off by a whole unit.
   e.out_bound = e.dqkv_bound = e.dbias_bound =
       std::is_same_v<T, Bf16> ? 4 * kRounding<Bf16> : 1024 * kRounding<float>;
   CheckCase(checker, c, e);
 }
 
-// No query sees the first half of the keys, which in float is a block of them.
+// No query sees the first half of the keys. In float that half is one block of keys.
 template <typename T>
 void CheckExcludedKeys(Checker& checker) {
   const AttentionShape shape{1, 64, 1, 16};
@@ -190,7 +190,7 @@ void Refuses(Checker& checker, const char* what, Change change) {
   checker.True(what, c.Forward() == cudaErrorInvalidValue && c.Backward() == cudaErrorInvalidValue);
 }
 
-// Each array begins 4 bytes behind a multiple of 16.
+// In turn, each array begins 4 bytes past a multiple of 16.
 void CheckUnaligned(Checker& checker) {
   Case<float> c({1, 16, 1, 16}, {}, 0);
   auto forward = [&](size_t qkv, size_t out) {

@@ -8,10 +8,10 @@ namespace penstock::check_bench {
 namespace {
 
 constexpr uint64_t kKey = 0x5851f42d4c957f2d;
-// Indices need more than 32 bits, and cross a multiple of 2^32 where a sample is one value.
+// Indices need more than 32 bits, and cross a multiple of 2^32 when a sample is one value.
 constexpr uint64_t kFirst = (uint64_t{3} << 32) - 5;
 
-// What the reference makes of the same values in float.
+// The reference's result for the same values, in float.
 template <typename T>
 std::vector<T> Expected(const std::vector<T>& x, const Dropout& dropout, size_t width) {
   std::vector<float> values(x.size());
@@ -23,7 +23,7 @@ std::vector<T> Expected(const std::vector<T>& x, const Dropout& dropout, size_t 
   return y;
 }
 
-// Into an array of its own, then in place.
+// Runs the kernel into a separate array, then in place.
 template <typename T>
 void CheckRate(Checker& checker, double rate, size_t samples, size_t width) {
   const size_t count = samples * width;
@@ -53,7 +53,8 @@ void CheckInactive(Checker& checker) {
 template <typename T>
 void CheckAll(Checker& checker) {
   const std::string of = "dropout/" + std::string(NameOf<T>()) + "/";
-  // Past the last whole vector and the last whole block; several vectors a thread where emulated.
+  // Sizes past the last whole vector and past the last whole block; when emulated, a thread then
+  // takes several vectors.
   for (const auto& [samples, width] : {std::pair{1, 1}, {7, 1}, {3, 4096}, {37, 333}}) {
     if (!checker.Begin(of + std::to_string(samples) + "x" + std::to_string(width))) continue;
     CheckRate<T>(checker, 0.1, samples, width);

@@ -6,7 +6,8 @@
 namespace penstock::check_bench {
 namespace {
 
-// Around the edges of fp16, scaled or not: subnormal, largest, infinite; ties of both.
+// Values around the edges of fp16, scaled and unscaled: subnormal, largest and infinite; ties of
+// both formats.
 std::vector<float> Edges() {
   std::vector<float> values;
   for (float x : {0.0f, 0x1p-25f, 0x1.8p-25f, 0x1p-24f, 0x1.ffcp-15f, 0x1p-14f, 1.0f, 0x1.001p0f,
@@ -20,7 +21,7 @@ std::vector<float> Edges() {
   return values;
 }
 
-// The host's own conversions are compared with what the formats say in numeric_test.cc.
+// Compares the GPU with the host's conversions. numeric_test.cc checks those against the formats.
 template <typename Half>
 void CheckHalves(Checker& checker, std::vector<float> values) {
   DeviceArray<float> from(values), back(values.size());
@@ -38,7 +39,7 @@ void CheckHalves(Checker& checker, std::vector<float> values) {
   checker.True("and back", back.Read() == widened);
 }
 
-// Whatever bits it has; among numbers, which stay.
+// NaNs of various bits stay NaN, and the numbers among them stay unchanged.
 template <typename Half>
 void CheckNan(Checker& checker) {
   std::vector<float> values(20, 1.0f);

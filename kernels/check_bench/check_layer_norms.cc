@@ -5,7 +5,8 @@
 namespace penstock::check_bench {
 namespace {
 
-// Sums of `dim` floats in a tree of five levels and up to 32 in a row: 64 roundings, then T's.
+// A row is summed as `dim` floats in a tree of five levels with up to 32 in a row: 64 roundings,
+// then rounding to T.
 template <typename T>
 constexpr double kBound = kRounding<T> + 64 * kRounding<float>;
 
@@ -59,7 +60,7 @@ void CheckForward(Checker& checker, Case<T>& c, bool with_residual) {
     const auto residual = ToDoubles(c.residual.initial());
     for (size_t i = 0; i < input.size(); ++i) input[i] += residual[i];
     checker.Close("sum", c.sum.Read(), input, kRounding<T>);
-    input = ToDoubles(c.sum.Read());  // What is normalised is the sum as rounded.
+    input = ToDoubles(c.sum.Read());  // The kernel normalises the rounded sum.
   }
   std::vector<double> y(input.size()), mean(c.rows), rstd(c.rows);
   reference::LayerNorm(input.data(), ToDoubles(c.gamma.initial()).data(),
@@ -70,7 +71,8 @@ void CheckForward(Checker& checker, Case<T>& c, bool with_residual) {
   checker.Close("rstd", c.rstd.Read(), rstd, kBound<float>);
 }
 
-// As programs launch it, onto one of the two; and both kernels one after the other.
+// Writes the sum onto one of the two inputs, as programs do. The results must equal those of the
+// two kernels run one after the other.
 template <typename T>
 void CheckOntoSum(Checker& checker, size_t rows, size_t dim) {
   Case<T> joint(rows, dim), apart(rows, dim);
@@ -89,7 +91,7 @@ void CheckOntoSum(Checker& checker, size_t rows, size_t dim) {
   checker.True("rstd of both apart", SameBytes(joint.rstd.Read(), apart.rstd.Read()));
 }
 
-// A mean of 1,000 and a deviation of 1: a difference of mean squares would keep nothing of it.
+// Mean 1,000, deviation 1: computing the variance as a difference of mean squares would lose it.
 void CheckLargeMean(Checker& checker, size_t dim) {
   Case<float> c(5, dim, 1000);
   Require(cuda::LayerNorm(c.x.data(), c.gamma.data(), c.beta.data(), float(kEpsilon), c.rows, c.dim,
@@ -101,11 +103,11 @@ void CheckLargeMean(Checker& checker, size_t dim) {
                        mean.data(), rstd.data());
   checker.Close("mean", c.mean.Read(), mean, kBound<float>);
   checker.Close("rstd", c.rstd.Read(), rstd, kBound<float>);
-  // What rounding costs the mean is an error of every value: some roundings of 1,000.
+  // Rounding of the mean is an error in every value: a few roundings of 1,000.
   checker.Close("y", c.y.Read(), y, 16 * 1000 * kRounding<float>);
 }
 
-// dx = `of` + ...; `of` is null, or the array that dx goes to.
+// dx = residual gradient + ...; the residual gradient is null, or the array that dx is written to.
 template <typename T>
 void CheckBackward(Checker& checker, Case<T>& c, bool onto_residual) {
   DeviceArray<float> mean(c.mean.Read()), rstd(c.rstd.Read());
@@ -141,7 +143,7 @@ void CheckAll(Checker& checker, size_t rows, size_t dim) {
   if (checker.Begin("layer_norm_residual/" + of)) {
     Case<T> c(rows, dim);
     CheckForward(checker, c, true);
-    CheckForward(checker, c, false);  // The mean and rstd of x alone, for the backward.
+    CheckForward(checker, c, false);  // The backward needs the mean and rstd of x alone.
     CheckBackward(checker, c, true);
     CheckOntoSum<T>(checker, rows, dim);
   }
@@ -151,7 +153,7 @@ void CheckAll(Checker& checker, size_t rows, size_t dim) {
 
 void CheckLayerNorms(Checker& checker) {
   for (size_t dim : {8, 64, 72, 256, 384, 512, 1024}) {
-    // More rows than one block's, and not whole blocks of any layout.
+    // 77 rows are more than one block has, and not whole blocks in any layout.
     for (size_t rows : {1, 77}) {
       CheckAll<float>(checker, rows, dim);
       CheckAll<Bf16>(checker, rows, dim);

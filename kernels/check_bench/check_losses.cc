@@ -5,14 +5,14 @@
 namespace penstock::check_bench {
 namespace {
 
-// Every third row is padding: without a weight.
+// Every third row is padding: its weight is 0.
 std::vector<float> Weights(size_t rows) {
   auto weights = Noise<float>(rows, 3);
   for (size_t r = 1; r < rows; r += 3) weights[r] = 0;
   return weights;
 }
 
-// Up to `size`; NaNs in the columns from `classes` on.
+// Logits of up to `size`; NaN in the columns from `classes` on.
 template <typename T>
 std::vector<T> Logits(size_t samples, size_t classes, size_t stride, double size) {
   auto logits = Noise<T>(samples * stride, 1, size);
@@ -28,7 +28,7 @@ std::vector<float> Targets(size_t samples, size_t classes) {
   return targets;
 }
 
-// The losses, or how many classes are ahead, of results (samples, 2).
+// Column 0 (the losses) or 1 (how many classes are ahead) of results (samples, 2).
 std::vector<double> Column(size_t column, const std::vector<double>& results) {
   std::vector<double> values;
   for (size_t i = column; i < results.size(); i += 2) values.push_back(results[i]);
@@ -50,7 +50,7 @@ void CheckClasses(Checker& checker, size_t samples, size_t classes, size_t strid
   reference::Classify(ToDoubles(logits.initial()).data(), ToDoubles(targets.initial()).data(),
                       samples, classes, stride, expected.data());
   const auto actual = ToDoubles(results.Read());
-  // The exponent's argument is up to twice `size`, and the loss a difference of numbers that large.
+  // The exponent's argument is up to twice `size`; the loss is a difference of numbers that large.
   checker.Close("losses", Column(0, actual), Column(0, expected), 8 * size * kRounding<float>);
   checker.True("classes ahead", Column(1, actual) == Column(1, expected));
 }
@@ -78,11 +78,12 @@ void CheckCrossEntropy(Checker& checker, size_t samples, size_t classes, size_t 
   reference::SoftmaxCrossEntropyBackward(
       ToDoubles(logits.initial()).data(), ToDoubles(targets.initial()).data(),
       ToDoubles(weight.initial()).data(), samples, classes, stride, expected.data());
-  // The rounding of the exponent's argument is as many times that of the result as it is large.
+  // An argument of size n to the exponential multiplies the relative rounding of the result by n.
   checker.Close("dlogits", gradient.Read(), expected, kRounding<T> + 8 * size * kRounding<float>);
 }
 
-// `equals` have the largest logit of a row, in order. A lane has every 32nd column.
+// The columns `equals`, in ascending order, hold a row's largest logit. A lane has every 32nd
+// column.
 void CheckEquals(Checker& checker, const std::vector<size_t>& equals) {
   std::vector<float> row(100, -9.0f);
   for (size_t c : equals) row[c] = -5;
@@ -96,7 +97,7 @@ void CheckEquals(Checker& checker, const std::vector<size_t>& equals) {
   }
 }
 
-// `target` is that of the second of two samples.
+// `target` belongs to the second of two samples.
 void CheckForeignTarget(Checker& checker, float target) {
   constexpr size_t kClasses = 3, kStride = 4;
   DeviceArray<float> logits(std::vector<float>{0, 1, 2, NAN, 3, 5, 4, NAN}), gradient(2 * kStride);
@@ -153,13 +154,13 @@ void CheckAll(Checker& checker) {
   if (checker.Begin("loss_score/" + of)) {
     CheckScore<T>(checker, 1, 8);
     CheckScore<T>(checker, 300, 8);
-    CheckScore<T>(checker, 300, 8, 5);  // Where tanh is nearly 1 and its slope small.
+    CheckScore<T>(checker, 300, 8, 5);  // Here tanh is nearly 1 and its slope is small.
   }
   if (checker.Begin("loss_classes/" + of)) {
     CheckClasses<T>(checker, 1, 2, 8);
     CheckClasses<T>(checker, 37, 101, 104);
     CheckClasses<T>(checker, 37, 33, 33);
-    CheckClasses<T>(checker, 37, 101, 104, 200);  // e^200 is no float.
+    CheckClasses<T>(checker, 37, 101, 104, 200);  // e^200 overflows a float.
   }
   if (checker.Begin("loss_cross_entropy/" + of)) {
     CheckCrossEntropy<T>(checker, 1, 2, 8);

@@ -6,7 +6,7 @@ namespace {
 
 constexpr double kScale = 0.5;
 
-// What a check updates by, and with.
+// The hyperparameters of one check.
 struct Rates {
   uint64_t step = 3;
   double learning_rate = 0.01, decay_rate = 0.1;
@@ -14,7 +14,8 @@ struct Rates {
 };
 
 struct Case {
-  // Gradients are up to `size`; moments zero before the first step.
+  // Gradients are up to `size`. `has_moments` is false before the first step: moments are then
+  // zero.
   explicit Case(size_t count, double size = 1, bool has_moments = true)
       : gradient(Noise<float>(count, 1, size)),
         parameter(Noise<float>(count, 2)),
@@ -56,7 +57,7 @@ double CheckNorm(Checker& checker, Case& c) {
   return std::sqrt(squares);
 }
 
-// Of doubles, through the reference, run by run.
+// The reference's results in double, updated run by run.
 struct Expected {
   std::vector<double> parameter, m, v;
 };
@@ -90,7 +91,8 @@ Expected CheckCase(Checker& checker, Case& c, const Rates& rates) {
   checker.RunTwice([&] { return Launch(c, scalars, device_norm); }, c.parameter, c.m, c.v, c.copy);
   const bool clip = clip_norm > 0 && norm * kScale > clip_norm;
   const Expected e = Update(c, rates, clip ? clip_norm / norm : kScale);
-  // Some ten operations in float. v's beta2 is 0.999 in float: off by 2e-8, of 1 - beta2 2e-5.
+  // About ten operations in float. In float, beta2 = 0.999 is off by 2e-8: 1 - beta2 by 2e-5 of
+  // itself.
   checker.Close("parameter", c.parameter.Read(), e.parameter, 1e-5);
   checker.Close("m", c.m.Read(), e.m, 1e-6);
   checker.Close("v", c.v.Read(), e.v, 2e-5);
@@ -103,7 +105,7 @@ void CheckAdamw(Checker& checker, size_t count, const Rates& rates) {
   CheckCase(checker, c, rates);
 }
 
-// A decay of 1e-7 a step, which is what rounding a parameter may cost: on the average it is right.
+// A decay of 1e-7 a step is as small as a parameter's rounding, but must be right on average.
 void CheckSmallDecay(Checker& checker) {
   Case c(5003);
   const Expected e = CheckCase(checker, c, {.learning_rate = 1e-6});
@@ -115,11 +117,11 @@ void CheckSmallDecay(Checker& checker) {
     sum += (actual[i] - e.parameter[i]) / e.parameter[i];
     ++count;
   }
-  // 2e-8 is the mean rounding of one, not of 2,500.
+  // 2e-8 is the mean rounding error of one parameter; the mean over 2,500 of them is smaller.
   checker.Bound("mean error of decay", std::abs(sum / double(count)), 3e-9);
 }
 
-// Gradients near epsilon, and some zero, at the first step.
+// First step, with gradients near epsilon and then all zero.
 void CheckEpsilon(Checker& checker) {
   Case c(500, 4e-8, /*has_moments=*/false);
   CheckCase(checker, c, {.step = 1});
@@ -149,7 +151,7 @@ void CheckUpdates(Checker& checker) {
   if (checker.Begin("update_adamw/one")) CheckAdamw(checker, 1, {});
   if (checker.Begin("update_adamw/unclipped")) CheckAdamw(checker, 5003, {.clip_norm = 1e6});
   if (checker.Begin("update_adamw/clipped")) CheckAdamw(checker, 5003, {.clip_norm = 0.5});
-  // The norm is 41, of the scaled gradient 20: what clips is the latter.
+  // The norm is 41, and that of the scaled gradient 20. Only the latter counts for clipping.
   if (checker.Begin("update_adamw/clip_between")) CheckAdamw(checker, 5003, {.clip_norm = 30});
   if (checker.Begin("update_adamw/small_decay")) CheckSmallDecay(checker);
   if (checker.Begin("update_adamw/epsilon")) CheckEpsilon(checker);

@@ -1,4 +1,4 @@
-// Values on the device with what they began as.
+// An array in device memory that remembers its initial values.
 #ifndef PENSTOCK_KERNELS_CHECK_BENCH_DEVICE_ARRAY_H_
 #define PENSTOCK_KERNELS_CHECK_BENCH_DEVICE_ARRAY_H_
 
@@ -12,7 +12,7 @@
 
 namespace penstock::check_bench {
 
-// Ends the program: after an error of the runtime nothing that follows can be believed.
+// Ends the program on an error: after an error of the runtime, no later result can be trusted.
 inline void Require(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
   std::fprintf(stderr, "kernels_check_bench: %s: %s\n", what, cudaGetErrorString(error));

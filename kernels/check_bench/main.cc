@@ -1,7 +1,7 @@
 // kernels_check_bench [--check [PREFIX]] [--bench] [--json FILE] [--most-shared BYTES]: checks the
-// kernels against the references in double, times them. What a block has too little shared memory
-// for is left out and named; --most-shared makes it less than it is. --list names the checks, with
-// or without a GPU. Ends with 0 if all checks passed, 77 without a GPU (ctest: skipped), 2 for a
+// kernels against the references in double, and times them. Work that needs more shared memory than
+// a block has is left out and named; --most-shared lowers that limit. --list names the checks, with
+// or without a GPU. Exit codes: 0 if all checks passed, 77 without a GPU (ctest: skipped), 2 for a
 // wrong option, else 1.
 #include <algorithm>
 #include <charconv>
@@ -68,7 +68,7 @@ std::optional<Options> Parse(int argc, char** argv) {
 #if defined(PENSTOCK_SIMT_EMULATION)
 std::optional<std::string> DeviceName() { return "emulation"; }
 void LimitShared(unsigned bytes) { simt::SetMostShared(std::min(bytes, simt::kMostShared)); }
-// Its times would say nothing of a GPU.
+// Timings of the emulation say nothing about a GPU.
 std::vector<Measurement> Benchmarks(BlockLimit&) { return {}; }
 #else
 std::optional<std::string> DeviceName() {
@@ -79,11 +79,11 @@ std::optional<std::string> DeviceName() {
                cudaGetErrorString(error));
   return std::nullopt;
 }
-void LimitShared(unsigned) {}  // A GPU cannot be made smaller.
+void LimitShared(unsigned) {}  // A GPU's limit cannot be lowered.
 std::vector<Measurement> Benchmarks(BlockLimit& limit) { return RunBenchmarks(limit); }
 #endif
 
-// Bytes of shared memory that a block has: what the device says, `limit` at most.
+// Bytes of shared memory that a block has: what the device reports, but at most `limit`.
 unsigned MostShared(unsigned limit) {
   LimitShared(limit);
   int bytes = 0;
@@ -119,7 +119,7 @@ void List() {
   for (const std::string& name : checker.names()) std::printf("%s\n", name.c_str());
 }
 
-// Prints what failed; the number of failures.
+// Prints the failures and returns their number.
 int PrintChecks(const std::vector<Outcome>& outcomes) {
   int failures = 0;
   for (const Outcome& o : outcomes) {
@@ -146,7 +146,7 @@ void PrintLeftOut(const std::vector<LeftOut>& left_out) {
   }
 }
 
-// The number of failures.
+// Returns the number of failures.
 int Check(const Options& options, unsigned most_shared, Findings& found) {
   if (!options.check) return 0;
   BlockLimit limit(most_shared);

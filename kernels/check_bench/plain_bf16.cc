@@ -17,7 +17,7 @@ std::vector<float> ToFloats(const std::vector<Bf16>& values) {
   return floats;
 }
 
-// Row by row: c (n, m) = sum over k of a(i, k) b(j, k), rounded. Functions give the elements.
+// c (n, m) = sum over k of a(i, k) b(j, k), rounded, row by row. The functions return the elements.
 template <typename A, typename B>
 std::vector<float> Product(size_t n, size_t m, size_t depth, A a, B b) {
   std::vector<float> c(n * m);
@@ -87,7 +87,7 @@ std::vector<float> ScoreGradients(const Head& head, const std::vector<float>& p)
   return ds;
 }
 
-// Adds rows of a product to where a head's rows lie in `to`.
+// Writes rows of a product to the place of a head's rows in `to`.
 void Store(const std::vector<float>& rows, size_t dim, double* to, size_t stride) {
   for (size_t i = 0; i < rows.size(); ++i) to[i / dim * stride + i % dim] = rows[i];
 }
@@ -120,7 +120,7 @@ PlainAttention AttendPlainly(const std::vector<Bf16>& qkv, const std::vector<Bf1
   PlainAttention plain{std::vector<double>(dout.size()), std::vector<double>(qkv.size()),
                        std::vector<double>(shape.heads * n * n)};
   const auto x = ToFloats(qkv), g = ToFloats(dout);
-  const std::vector<double> unread(qkv.size());  // Of AttentionHead only the options are used.
+  const std::vector<double> unread(qkv.size());  // Not read, unlike the options.
   for (size_t b = 0; b < shape.samples; ++b) {
     for (size_t h = 0; h < shape.heads; ++h) {
       const size_t at = b * n * 3 * width + h * shape.head_dim;

@@ -1,5 +1,5 @@
-// Attention as it is done straightforwardly in bf16, operation by operation, every result being
-// rounded to bf16 and sums taken in float: what the fused kernels' errors are measured by.
+// Straightforward attention in bf16, operation by operation: every result is rounded to bf16, and
+// sums are in float. The fused kernels' errors are measured against the errors of this one.
 #ifndef PENSTOCK_KERNELS_CHECK_BENCH_PLAIN_BF16_H_
 #define PENSTOCK_KERNELS_CHECK_BENCH_PLAIN_BF16_H_
 
@@ -10,7 +10,7 @@
 
 namespace penstock::check_bench {
 
-// What a straightforward forward and backward give, as doubles.
+// The results of a straightforward forward and backward, as doubles.
 struct PlainAttention {
   std::vector<double> out, dqkv, dbias;
 };

@@ -19,7 +19,7 @@ struct Findings {
 };
 
 // {"device": ..., "checks": [...], "benchmarks": [...], "left_out": {"checks": [...], "benchmarks":
-// [...]}}; numbers with all their digits, NaN as null.
+// [...]}}. Numbers keep all their digits; NaN becomes null.
 std::string Report(const Findings& found);
 
 }  // namespace penstock::check_bench

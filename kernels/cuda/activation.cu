@@ -14,8 +14,8 @@ constexpr float kLog2E = 1.4426950408889634f;
 
 PENSTOCK_DEVICE float Sigmoid(float x) { return 1.0f / (1.0f + simt::Exp2(-kLog2E * x)); }
 
-// The tanh form is x * sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3): without the cancellation of
-// 1 + tanh(u) where u is far below zero.
+// The tanh form is x * sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3). This avoids the cancellation
+// in 1 + tanh(u) when u is far below zero.
 struct GeluTanh {
   static constexpr float kTwiceRoot = 1.5957691216057308f, kCubic = 0.044715f;
   PENSTOCK_DEVICE static float Value(float x) {
@@ -37,7 +37,7 @@ struct GeluErf {
   }
 };
 
-// Second argument first: what the gradient is multiplied by.
+// dy * slope(x). The gradient is the first argument.
 template <typename Form>
 struct TimesSlope {
   PENSTOCK_DEVICE static float Value(float dy, float x) { return dy * Form::Slope(x); }

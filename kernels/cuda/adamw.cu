@@ -15,7 +15,7 @@ constexpr int kSize = Vector<float>::kSize;
 
 PENSTOCK_KERNEL void SquaresKernel(const float* gradient, size_t count, unsigned parts,
                                    double* partial) {
-  // A part is whole vectors, the last one as far as `count`.
+  // A part is whole vectors; the last vector ends at `count`.
   const size_t vectors = (count + kSize - 1) / kSize;
   const size_t end = FirstOf(vectors, parts, simt::BlockX() + 1);
   double sum = 0;
@@ -37,7 +37,7 @@ PENSTOCK_KERNEL void NormKernel(const double* partial, unsigned parts, double* n
   if (simt::Thread() == 0 && *norm <= kLargestGradientNorm) *norm = sqrt(sum);
 }
 
-// What a vector of parameters is updated with.
+// The factors for one vector of parameters.
 struct Scales {
   float gradient;
   float decay;
@@ -52,7 +52,7 @@ PENSTOCK_DEVICE void UpdateOne(const reference::AdamwScalars<float>& s, Scales s
   parameter -= scales.decay * parameter + s.learning_rate * (m * s.correction1) / denominator;
 }
 
-// The factor of the gradient: the scale, less where the scaled norm is above the clip.
+// The factor of the gradient: the scale, or less if the scaled norm exceeds the clip norm.
 PENSTOCK_DEVICE float GradientScale(const UpdateScalars& update, double norm) {
   const double scale = update.adamw.gradient_scale, clip = update.clip_norm;
   return static_cast<float>(clip > 0 && norm * scale > clip ? clip / norm : scale);

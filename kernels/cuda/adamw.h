@@ -14,20 +14,20 @@ namespace penstock::cuda {
 
 using reference::kDecayRun;
 using reference::kLargestGradientNorm;
-using reference::UpdateScalars;  // In device memory, so that a captured graph needs no new ones.
+using reference::UpdateScalars;  // Lives in device memory, so that a captured graph stays valid.
 
-// Doubles of workspace that GradientNorm() needs.
+// Number of doubles of workspace that GradientNorm() needs.
 size_t GradientNormWorkspace(size_t count);
 
-// *norm = the root of the sum of the squares of gradient (count), not scaled; the order of the sum
-// depends on count alone. A *norm that is NaN or more than kLargestGradientNorm stays, so that
-// steps that are queued behind one that diverged update nothing: begin with 0.
+// *norm = sqrt(sum of the squares of the unscaled gradient (count)). The order of the sum depends
+// on `count` alone. A *norm that is NaN or above kLargestGradientNorm is kept, so that steps queued
+// behind a diverged one update nothing. Set *norm to 0 before the first step.
 cudaError_t GradientNorm(const float* gradient, size_t count, double* norm, double* workspace,
                          cudaStream_t stream);
 
 // Updates the fp32 masters `parameter`, m and v (count each) from gradient (count), clipped by
-// *norm, and writes `parameter` rounded to `copy` unless that is null. decays (count / kDecayRun,
-// rounded up): 1 where parameters decay, else 0. Changes nothing if *norm is NaN or more than
+// *norm, and writes `parameter` rounded to `copy` unless `copy` is null. decays (count / kDecayRun,
+// rounded up) is 1 for parameters that decay, else 0. Changes nothing if *norm is NaN or above
 // kLargestGradientNorm.
 cudaError_t Adamw(const UpdateScalars* update, const double* norm, const uint8_t* decays,
                   const float* gradient, size_t count, float* parameter, float* m, float* v,

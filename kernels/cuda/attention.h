@@ -1,10 +1,11 @@
 // reference/attention.h on the GPU. The rules of activation.h hold.
 //
-// 1 to 256 tokens; head_dim is 16, 32 or 64. Scores and probabilities never leave registers; the
-// forward keeps nothing for the backward, which recomputes the softmax. No atomics. bf16 runs on
-// the tensor cores with float sums, probabilities and their gradients being rounded to bf16 as
-// operands; float is float throughout. A shape whose rows do not fit a block's shared memory is
-// refused by the runtime. On sm_90 all fit; elsewhere, in tokens of the forward and the backward:
+// Takes 1 to 256 tokens; head_dim is 16, 32 or 64. Scores and probabilities never leave registers.
+// The forward keeps nothing for the backward, which recomputes the softmax. No atomics. bf16 runs
+// on the tensor cores with float sums; probabilities and their gradients are rounded to bf16 as
+// operands. float is float throughout. The runtime refuses a shape whose rows do not fit a block's
+// shared memory. On sm_90 every shape fits; elsewhere the most tokens of the forward and the
+// backward are:
 //
 //   bytes of a block         bf16, heads of 64   float, heads of 64   float, heads of 32   others
 //   163 KiB (sm_80)          256, 240            192, 224             all                  all
@@ -23,13 +24,13 @@ namespace penstock::cuda {
 
 using reference::AttentionShape;
 
-// As reference::AttentionOptions.
+// See reference::AttentionOptions.
 struct AttentionOptions {
-  // (heads, 64, 64) or null. -infinity excludes a key; a query without any gets NaN.
+  // (heads, 64, 64) or null. -infinity excludes a key; a query with all keys excluded gets NaN.
   // REQUIRES: 64 tokens.
   const float* bias = nullptr;
   Dropout dropout;
-  const DropoutDraw* draw = nullptr;  // In device memory; read if dropout is active.
+  const DropoutDraw* draw = nullptr;  // In device memory; read only if dropout is active.
 };
 
 // qkv (samples, tokens, 3, heads, head_dim), out (samples, tokens, heads, head_dim).
@@ -37,11 +38,11 @@ template <typename T>
 cudaError_t Attention(const T* qkv, const AttentionShape& shape, T* out,
                       const AttentionOptions& options, cudaStream_t stream);
 
-// Floats of workspace that AttentionBackward() needs for the gradient by the bias.
+// Number of floats of workspace that AttentionBackward() needs for the bias gradient.
 size_t AttentionBiasWorkspace(const AttentionShape& shape);
 
-// Writes dqkv, shaped as qkv. dbias (heads, 64, 64) += the gradient by the bias, unless it is
-// null; `workspace` is read only then.
+// Writes dqkv, shaped as qkv. Unless dbias is null, dbias (heads, 64, 64) += the bias gradient, and
+// `workspace` is used; otherwise `workspace` is not read.
 template <typename T>
 cudaError_t AttentionBackward(const T* qkv, const T* dout, const AttentionShape& shape, T* dqkv,
                               const AttentionOptions& options, float* dbias, float* workspace,

@@ -1,11 +1,11 @@
-// The kernel of AttentionBackward(). A block has a head and one sample at a time.
+// The kernel of AttentionBackward(). A block processes one head, and one sample at a time.
 //
-// First a warp takes 16 queries over all keys: it finds the softmax's logarithmic sum and the mean
-// of the probabilities' gradients, keeps both in shared memory, and makes the queries' gradients.
-// Then it takes 16 keys over all queries, with scores transposed, and makes the gradients of keys
-// and values. Scores are computed twice where one block holds all keys, up to 64 tokens in bf16 and
-// 32 in float, three times beyond; in turn no sum crosses warps, so that there is nothing to wait
-// for and one order of every sum
+// In the first half a warp takes 16 queries over all keys. It finds the softmax's logarithmic sum
+// and the mean of the probabilities' gradients, keeps both in shared memory, and computes the
+// queries' gradients. In the second half it takes 16 keys over all queries, with scores transposed,
+// and computes the gradients of keys and values. Scores are computed twice if one block of keys
+// holds them all (up to 64 tokens in bf16, 32 in float), else three times. In return no sum crosses
+// warps: no warp waits for another's sum, and every sum has one order
 // (docs/internals/adr/2026-11-23-attention-backward-computes-scores-twice.md).
 #ifndef PENSTOCK_KERNELS_CUDA_ATTENTION_BACKWARD_H_
 #define PENSTOCK_KERNELS_CUDA_ATTENTION_BACKWARD_H_
@@ -15,11 +15,12 @@
 
 namespace penstock::cuda {
 
-// Rows of one sample and head. In bf16 all four are in shared memory; in float keys and values,
-// then queries and gradients, take turns there, and left operands come from global memory.
+// Rows of one sample and head. In bf16 all four arrays are in shared memory. In float, keys and
+// values and then queries and gradients take turns there, and left operands come from global
+// memory.
 template <typename T>
 struct Sources {
-  const T *q, *k, *v, *g;  // In global memory; g is the gradient by the output.
+  const T *q, *k, *v, *g;  // In global memory; g is the gradient of the output.
   size_t stride, g_stride;
   T *shared_q, *shared_k, *shared_v, *shared_g;
 };
@@ -27,7 +28,7 @@ struct Sources {
 template <typename T>
 inline constexpr bool kAllResident = sizeof(T) == 2;
 
-// 16 rows as a left operand, from wherever the kernel has them.
+// Loads 16 rows as a left operand: from shared memory in bf16, from global memory in float.
 template <int kDim>
 PENSTOCK_DEVICE void LoadRows(const Bf16*, size_t, const Bf16* shared, unsigned first, unsigned,
                               LeftRows<Bf16, kDim>& left) {
@@ -42,7 +43,7 @@ PENSTOCK_DEVICE void LoadRows(const float* global, size_t stride, const float*, 
   }
 }
 
-// Scores of 16 queries and a block of keys, 64 in bf16 and 32 in float, and the gradients by their
+// Scores of 16 queries and a block of keys (64 in bf16, 32 in float), and the gradients of their
 // probabilities.
 template <typename T>
 struct ScoreBlock {
@@ -69,8 +70,8 @@ PENSTOCK_DEVICE void TakeBlock(const LeftRows<T, kDim>& q, const LeftRows<T, kDi
   }
 }
 
-// The softmax's sums over the keys seen so far, relative to 2^(Unit() Base(largest)): of the
-// probabilities, and of probability times gradient.
+// The softmax's sums over the keys seen so far, relative to 2^(Unit() Base(largest)): `sum` of the
+// probabilities, `dot` of probability times gradient.
 struct Softmax {
   RowPair largest = {{-INFINITY, -INFINITY}};
   RowPair sum = {}, dot = {};
@@ -121,8 +122,8 @@ PENSTOCK_DEVICE RowStatistics Finish(const Softmax& softmax) {
   return rows;
 }
 
-// The gradient by the bias, (64, 64) in shared memory, summed over the block's samples; null if
-// there is none. A lane adds to, zeroes and stores the same elements: those of its tile's sums.
+// The bias gradient is (64, 64) in shared memory, summed over the block's samples; the pointer is
+// null without one. A lane adds to, zeroes and stores the same elements: those of its tile's sums.
 template <typename Function>
 PENSTOCK_DEVICE void ForBiasElements(unsigned query, Function function) {
   PENSTOCK_UNROLL for (unsigned column = 0; column < kBiasTokens; column += 8) {
@@ -132,7 +133,7 @@ PENSTOCK_DEVICE void ForBiasElements(unsigned query, Function function) {
   }
 }
 
-// dq += ds k for a block of keys; block.s becomes ds.
+// dq += ds k for a block of keys. Afterwards block.s holds ds.
 template <typename T, int kDim, bool kExtras>
 PENSTOCK_DEVICE void AddQueryGradients(ScoreBlock<T>& block, const RowStatistics& rows,
                                        unsigned key, unsigned query, unsigned tokens,
@@ -153,7 +154,7 @@ PENSTOCK_DEVICE void AddQueryGradients(ScoreBlock<T>& block, const RowStatistics
   }
 }
 
-// Statistics of every query, for the second half: log_sum and mean (rows).
+// Statistics of every query, which the second half reads: log_sum and mean (rows).
 struct SharedStatistics {
   float* log_sum;
   float* mean;
@@ -182,7 +183,7 @@ PENSTOCK_DEVICE void QueryTile(const Sources<T>& from, unsigned query, const E& 
   }
   RowSums<kDim> sums = {};
   PENSTOCK_NO_UNROLL for (unsigned key = 0; key < tokens; key += kBlock) {
-    // One block of keys is still there.
+    // A single block of keys still holds its scores.
     if (tokens > kBlock) TakeBlock(q, g, from, query, key, extras, block);
     AddQueryGradients<T, kDim, kExtras>(block, rows, key, query, tokens, from, sums, dbias);
   }
@@ -190,7 +191,7 @@ PENSTOCK_DEVICE void QueryTile(const Sources<T>& from, unsigned query, const E& 
   StoreRows(sums, scale, stage, dq + query * from.stride, from.stride, tokens - query);
 }
 
-// The gradients of 16 keys and values. `dk` and `dv` are the sample's.
+// The gradients of 16 keys and values. `dk` and `dv` point at the sample's rows.
 template <typename T, int kDim, typename E>
 PENSTOCK_DEVICE void KeyTile(const Sources<T>& from, unsigned key, const E& extras, T* stage, T* dk,
                              T* dv, const SharedStatistics& statistics) {
@@ -201,14 +202,15 @@ PENSTOCK_DEVICE void KeyTile(const Sources<T>& from, unsigned key, const E& extr
   LoadRows<kDim>(from.v, from.stride, from.shared_v, key, tokens, v);
   RowSums<kDim> key_sums = {}, value_sums = {};
   PENSTOCK_NO_UNROLL for (unsigned query = 0; query < tokens; query += kTile) {
-    Square p, ds;  // Transposed: rows are keys, columns queries.
+    Square p, ds;  // Transposed: rows are keys, columns are queries.
     Scores(k, from.shared_q + query * kStride, p);
     Scores(v, from.shared_g + query * kStride, ds);
     PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
       const unsigned row = key + RowOf(i % 4), column = query + i / 4 * 8 + ColumnOf(i % 4);
       float &x = p.c[i / 4][i % 4], &d = ds.c[i / 4][i % 4];
       const float factor = extras.Factor(column, row);
-      // Rows beyond the tokens have keys of zeros: harmless, and not stored. A bias has 64 tokens.
+      // Rows beyond the tokens have keys of zeros: harmless, and not stored. With a bias, all 64
+      // exist.
       const float probability =
           simt::Exp2(E::Unit() * extras.Score(x, column, row) - statistics.log_sum[column]);
       d = probability * (d * factor - statistics.mean[column]);
@@ -276,8 +278,9 @@ PENSTOCK_DEVICE void OneSample(const AttentionArguments<T>& a, unsigned sample, 
   }
 }
 
-// What the kernel needs without spilling, in steps of what lets one block of four warps more on a
-// multiprocessor: for 64 tokens of bf16 four blocks with heads of 16, three with 32, two with 64.
+// Registers that the kernel needs without spilling, rounded up to the next step at which one block
+// fewer (of four warps) fits a multiprocessor. For 64 tokens of bf16, four blocks fit with heads of
+// 16, three with 32, two with 64.
 template <typename T, int kDim, bool kExtras>
 inline constexpr int kBackwardRegisters = kExtras || sizeof(T) == 4 || kDim == 64 ? 255
                                           : kDim == 32                            ? 168
@@ -290,7 +293,7 @@ PENSTOCK_KERNEL void PENSTOCK_MOST_REGISTERS((kBackwardRegisters<T, kDim, kExtra
   const auto end = static_cast<unsigned>(FirstOf(a.samples, a.parts, part + 1));
   float* dbias = nullptr;
   const unsigned query =
-      simt::Thread() / simt::kWarp * kTile;  // With 64 tokens a warp has one tile.
+      simt::Thread() / simt::kWarp * kTile;  // With 64 tokens, each warp has one tile.
   if constexpr (kExtras) {
     if (a.dbias != nullptr) {
       dbias = reinterpret_cast<float*>(simt::Shared() + BackwardShared<T>(a.tokens, kDim));
@@ -300,7 +303,7 @@ PENSTOCK_KERNEL void PENSTOCK_MOST_REGISTERS((kBackwardRegisters<T, kDim, kExtra
   PENSTOCK_NO_UNROLL for (auto sample = static_cast<unsigned>(FirstOf(a.samples, a.parts, part));
                           sample < end; ++sample) {
     OneSample<T, kDim, kExtras>(a, sample, head, dbias);
-    simt::SyncBlock();  // Before shared memory is written again.
+    simt::SyncBlock();  // The next sample overwrites shared memory.
   }
   if constexpr (kExtras) {
     if (dbias == nullptr) return;

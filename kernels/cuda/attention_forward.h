@@ -1,6 +1,6 @@
-// The kernel of Attention(). A block has one sample and head, its keys, queries and values in
-// shared memory; a warp takes 16 queries at a time over blocks of 64 keys (float: 32), with the
-// running largest score of Milakov and Gimelshein (arXiv:1805.02867).
+// The kernel of Attention(). A block processes one sample and head, with its queries, keys and
+// values in shared memory. A warp takes 16 queries at a time over blocks of 64 keys (float: 32),
+// and keeps the running maximum score of Milakov and Gimelshein (arXiv:1805.02867).
 #ifndef PENSTOCK_KERNELS_CUDA_ATTENTION_FORWARD_H_
 #define PENSTOCK_KERNELS_CUDA_ATTENTION_FORWARD_H_
 
@@ -8,7 +8,7 @@
 
 namespace penstock::cuda {
 
-// Squares of 16 keys that are taken between two updates of the running values: what registers hold.
+// Squares of 16 keys between two updates of the running values: as many as registers hold.
 template <typename T>
 inline constexpr int kSquares = sizeof(T) == 2 ? 4 : 2;
 
@@ -19,8 +19,8 @@ struct Running {
   RowSums<kDim> out = {};
 };
 
-// Makes s the scores of keys from `first_key` on, -infinity where there are none; updates the
-// largest and what was summed under the former one.
+// Turns the products in s into scores of the keys from `first_key` on, -infinity beyond the last
+// token. Updates the running maximum and rescales the sums taken under the previous maximum.
 template <int kSize, int kDim, typename E>
 PENSTOCK_DEVICE void TakeScores(Square (&s)[kSize], unsigned first_query, unsigned first_key,
                                 const E& extras, Running<kDim>& running) {
@@ -112,7 +112,7 @@ PENSTOCK_KERNEL void PENSTOCK_LAUNCH_BOUNDS(kMostAttentionWarps* simt::kWarp,
       AddValues<T, kDim>(s, query, key, v + key * kStride, extras, running);
     }
     const RowPair scale = {{1.0f / SumQuad(running.sum.v[0]), 1.0f / SumQuad(running.sum.v[1])}};
-    // The tile's queries are in registers: their rows are free.
+    // The tile's queries are in registers, so their rows in shared memory can serve as the stage.
     StoreRows(running.out, scale, q + query * kStride,
               a.out + (size_t{sample} * a.tokens + query) * width + head * kDim, width,
               a.tokens - query);

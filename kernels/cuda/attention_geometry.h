@@ -1,4 +1,4 @@
-// How attention lies on blocks, warps and shared memory. Pure functions.
+// The mapping of attention to blocks, warps and shared memory. Pure functions.
 #ifndef PENSTOCK_KERNELS_CUDA_ATTENTION_GEOMETRY_H_
 #define PENSTOCK_KERNELS_CUDA_ATTENTION_GEOMETRY_H_
 
@@ -18,23 +18,23 @@ PENSTOCK_HOST_DEVICE constexpr unsigned TilesOf(unsigned tokens) {
   return (tokens + kTile - 1) / kTile;
 }
 
-// Warps of a block: as few as take the tiles in the same number of rounds as eight would.
+// Warps per block: the fewest that need no more rounds for the tiles than eight warps would.
 PENSTOCK_HOST_DEVICE constexpr unsigned AttentionWarps(unsigned tokens) {
   const unsigned tiles = TilesOf(tokens);
   const unsigned rounds = (tiles + kMostAttentionWarps - 1) / kMostAttentionWarps;
   return (tiles + rounds - 1) / rounds;
 }
 
-// Values between the beginnings of two rows in shared memory: 16 bytes more than a row, so that
-// eight rows lie in different banks.
+// Distance of two rows in shared memory, in values: 16 bytes more than a row, so that eight rows
+// begin in different banks.
 template <typename T>
 PENSTOCK_HOST_DEVICE constexpr unsigned RowStride(unsigned head_dim) {
   return head_dim + 16 / static_cast<unsigned>(sizeof(T));
 }
 
-// Bytes of shared memory. The backward has queries, keys, values and the output's gradient there
-// at once in bf16, two of them at a time in float; two numbers a query; and a tile a warp through
-// which bf16 results are stored in whole rows.
+// Bytes of shared memory. In bf16 the backward holds queries, keys, values and the output's
+// gradient at once; in float it holds two of them at a time. It also holds two numbers per query,
+// and one tile per warp, through which bf16 results are stored in whole rows.
 template <typename T>
 constexpr unsigned ForwardShared(unsigned tokens, unsigned head_dim) {
   return 3 * TilesOf(tokens) * kTile * RowStride<T>(head_dim) * static_cast<unsigned>(sizeof(T));
@@ -50,9 +50,9 @@ PENSTOCK_HOST_DEVICE constexpr unsigned BackwardShared(unsigned tokens, unsigned
 
 inline constexpr unsigned kBiasShared = kBiasTokens * kBiasTokens * sizeof(float);
 
-// Parts that the samples are cut into where the gradient by the bias is summed: together with the
-// heads enough blocks to fill a GPU, and no more, since each writes (64, 64) floats: for fewer
-// samples than these that would be more than a block reads.
+// Parts of the samples for the sum of the bias gradient. Parts times heads are enough blocks to
+// fill a GPU, and no more, because each block writes (64, 64) floats. A part has at least
+// kLeastBiasSamples samples: with fewer, a block would write more than it reads.
 inline constexpr size_t kBiasBlocks = 512;
 inline constexpr size_t kLeastBiasSamples = 4;
 constexpr unsigned BiasParts(size_t samples, size_t heads) {

@@ -1,4 +1,4 @@
-// The launchers of attention, for one T: included by the .cu file of each.
+// The launchers of attention for one T. The .cu file of each T includes this.
 #ifndef PENSTOCK_KERNELS_CUDA_ATTENTION_LAUNCH_H_
 #define PENSTOCK_KERNELS_CUDA_ATTENTION_LAUNCH_H_
 

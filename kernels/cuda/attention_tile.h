@@ -1,5 +1,5 @@
-// What the forward and the backward of attention share: rows in shared memory, products of tiles
-// along a head's dimension, scores.
+// Code that the forward and the backward of attention share: rows in shared memory, products of
+// tiles along a head's dimension, scores.
 #ifndef PENSTOCK_KERNELS_CUDA_ATTENTION_TILE_H_
 #define PENSTOCK_KERNELS_CUDA_ATTENTION_TILE_H_
 
@@ -20,11 +20,11 @@ inline constexpr float kLog2E = 1.4426950408889634f;
 template <typename T>
 struct AttentionArguments {
   const T* qkv;
-  const T* dout;  // Of the backward.
-  T* out;         // Of the forward; dqkv of the backward.
+  const T* dout;  // For the backward only.
+  T* out;         // Output of the forward; dqkv in the backward.
   unsigned samples, tokens, heads;
-  unsigned parts;     // Of the samples; block x is part x / heads, head x % heads.
-  const float* bias;  // Or null.
+  unsigned parts;     // Parts of the samples. Block x has part x / heads and head x % heads.
+  const float* bias;  // May be null.
   float* dbias;       // (parts, heads, 64, 64), or null.
   Dropout dropout;
   const DropoutDraw* draw;
@@ -36,7 +36,7 @@ struct HeadShape {
   static constexpr int kSteps = kDim / 16;
 };
 
-// A left operand of 16 rows and kDim columns; a sum of 16 rows and kDim columns.
+// A left operand, and a sum, of 16 rows and kDim columns.
 template <typename T, int kDim>
 struct LeftRows {
   Left<T> steps[kDim / 16];
@@ -52,8 +52,8 @@ PENSTOCK_DEVICE constexpr float ScoreScale() {
   return kDim == 16 ? 0.25f : kDim == 32 ? 0.17677669529663687f : 0.125f;
 }
 
-// Begins the copy of `tokens` rows of kDim values, `from_stride` apart, into rows of shared memory;
-// rows up to whole tiles become zeros.
+// Starts copying `tokens` rows of kDim values, `from_stride` apart, into rows of shared memory.
+// Rows beyond the tokens, up to a whole tile, become zeros.
 template <typename T, int kDim>
 PENSTOCK_DEVICE void CopyRows(const T* from, size_t from_stride, unsigned tokens, T* to) {
   constexpr unsigned kSize = Vector<T>::kSize, kVectors = kDim / kSize;
@@ -91,12 +91,12 @@ PENSTOCK_DEVICE void AddProduct(const Square& p, const T* rows, RowSums<kDim>& s
   }
 }
 
-// What a lane has of two rows, g and g + 8 of a tile: a number each.
+// A lane's values for rows g and g + 8 of a tile, one number each.
 struct RowPair {
   float v[2];
 };
 
-// Over the four lanes that share rows.
+// Reductions over the four lanes that share rows.
 PENSTOCK_DEVICE float SumQuad(float x) {
   x += simt::ShuffleXor(x, 1);
   return x + simt::ShuffleXor(x, 2);
@@ -106,8 +106,8 @@ PENSTOCK_DEVICE float MaxQuad(float x) {
   return fmaxf(x, simt::ShuffleXor(x, 2));
 }
 
-// What turns products into scores and drops probabilities, for one sample and head. Compiled to
-// nothing but the scale if !kExtras.
+// Turns products into scores and drops probabilities, for one sample and head. If !kExtras, only
+// the scale is left after compilation.
 template <typename T, int kDim, bool kExtras>
 struct Extras {
   PENSTOCK_DEVICE Extras(const AttentionArguments<T>& a, unsigned sample, unsigned head)
@@ -120,13 +120,14 @@ struct Extras {
       }
     }
   }
-  // A probability is 2^(Unit() score - ...). Without extras a score is the bare product: the scale
-  // and the subtraction are then one instruction.
+  // A probability is 2^(Unit() score - ...). Without extras a score is the plain product, so that
+  // the scale and the subtraction are one instruction.
   static PENSTOCK_DEVICE constexpr float Unit() {
     return kExtras ? 1.0f : ScoreScale<kDim>() * kLog2E;
   }
-  // What exponents are relative to: the largest score, unless a bias of -infinity has excluded all
-  // keys so far. A block of keys has at least one, so that without a bias it is finite.
+  // The base of exponents: the largest score, or 0 if a bias of -infinity has excluded all keys so
+  // far. Every block of keys has at least one key, so that the largest score is finite without a
+  // bias.
   static PENSTOCK_DEVICE float Base(float largest) {
     return kExtras && largest == -INFINITY ? 0.0f : largest;
   }
@@ -152,8 +153,8 @@ struct Extras {
   uint64_t key = 0, first_index = 0;
 };
 
-// Makes -infinity of the scores, in a square that begins with key `first`, of keys that are not
-// there.
+// Sets the scores of keys beyond the last token to -infinity, in a square that begins with key
+// `first`.
 PENSTOCK_DEVICE void MaskKeys(unsigned first, unsigned tokens, Square& s) {
   if (first + kTile <= tokens) return;
   PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
@@ -161,13 +162,14 @@ PENSTOCK_DEVICE void MaskKeys(unsigned first, unsigned tokens, Square& s) {
   }
 }
 
-// A warp stores 16 rows of results: bf16 through 16 rows of shared memory, so that whole rows
-// leave; float, whose quads fill 32 bytes, at once. Rows from `rows` on are not stored.
+// Stores a warp's 16 rows of results. bf16 goes through 16 rows of shared memory, so that whole
+// rows are written. float is written directly, because four lanes fill 32 bytes. Does not store
+// rows from `rows` on.
 template <int kDim>
 PENSTOCK_DEVICE void StoreRows(const RowSums<kDim>& sums, const RowPair& scale, Bf16* stage,
                                Bf16* to, size_t stride, unsigned rows) {
   constexpr unsigned kStride = HeadShape<Bf16, kDim>::kStride, kVectors = kDim / 8;
-  simt::SyncWarp();  // Who read the stage before has done so.
+  simt::SyncWarp();  // All lanes have read the previous contents of the stage.
   PENSTOCK_UNROLL for (int step = 0; step < kDim / 16; ++step) {
     PENSTOCK_UNROLL for (int i = 0; i < 8; i += 2) {
       const float(&c)[4] = sums.steps[step].c[i / 4];

@@ -1,4 +1,4 @@
-// The sum over a block's threads, in a fixed tree.
+// Sums a value over a block's threads, in a fixed tree.
 #ifndef PENSTOCK_KERNELS_CUDA_BLOCK_SUM_H_
 #define PENSTOCK_KERNELS_CUDA_BLOCK_SUM_H_
 
@@ -6,10 +6,11 @@
 
 namespace penstock::cuda {
 
-// Bytes of shared memory that SumBlock() takes.
+// Bytes of shared memory that SumBlock() needs.
 inline constexpr unsigned kSumBlockShared = 32 * sizeof(double);
 
-// Valid in thread 0. Every thread of the block calls it, once a kernel. REQUIRES: whole warps.
+// The result is valid in thread 0. Every thread of the block must call it, once per kernel.
+// REQUIRES: whole warps.
 PENSTOCK_DEVICE double SumBlock(double x) {
   auto* shared = reinterpret_cast<double*>(simt::Shared());
   for (unsigned mask = simt::kWarp / 2; mask > 0; mask /= 2) x += simt::ShuffleXor(x, mask);

@@ -14,7 +14,7 @@ using reference::kBoardPlanes;
 using reference::kBoardSquares;
 using reference::kPackedBoardBytes;
 
-// Feature `index` of a square of a packed record.
+// Features from packed records: At() returns feature `index` of a square.
 struct Packed {
   const uint8_t* packed;
   PENSTOCK_DEVICE float At(size_t sample, unsigned square, unsigned index) const {
@@ -38,10 +38,10 @@ struct Decoded {
   }
 };
 
-// A vector of features a thread.
+// Each thread writes one vector of features.
 template <typename Source, typename T>
 PENSTOCK_KERNEL void BoardKernel(Source source, size_t samples, unsigned stride, T* features) {
-  const unsigned vectors = stride / Vector<T>::kSize;  // Of a square.
+  const unsigned vectors = stride / Vector<T>::kSize;  // Per square.
   const size_t count = samples * kBoardSquares * vectors;
   for (size_t i = simt::FirstItem(); i < count; i += simt::ItemStride()) {
     const size_t token = i / vectors, sample = token / kBoardSquares;

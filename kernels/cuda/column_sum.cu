@@ -7,12 +7,12 @@
 namespace penstock::cuda {
 namespace {
 
-// A block is groups of `lanes` threads; group g takes every so many-th row, lanes neighbouring
-// columns.
+// A block consists of kBlock / lanes groups of `lanes` threads. The groups take rows in turn; the
+// lanes of a group take neighbouring columns.
 constexpr unsigned kBlock = 256;
 
-// Adds the groups' values in order; the result is valid in group 0. `shared` has room for kBlock
-// floats a value.
+// Adds the groups' values in order. The result is valid in group 0. `shared` has room for kBlock
+// floats per value.
 template <int kValues>
 PENSTOCK_DEVICE void SumGroups(float (&sum)[kValues], unsigned lanes, float* shared) {
   PENSTOCK_UNROLL for (int v = 0; v < kValues; ++v) shared[v * kBlock + simt::Thread()] = sum[v];
@@ -44,7 +44,7 @@ PENSTOCK_KERNEL void PartSumKernel(const T* x, size_t rows, size_t columns, unsi
   PENSTOCK_UNROLL for (int i = 0; i < kSize; ++i) partial[part * columns + column + i] = sum[i];
 }
 
-// Sums of the columns up to `split` go to `sums`, of those behind it to `more`.
+// Sums of columns below `split` go to `sums`, those of the other columns to `more`.
 PENSTOCK_KERNEL void AddPartsKernel(const float* partial, size_t parts, size_t stride,
                                     size_t columns, size_t split, float* sums, float* more) {
   const unsigned group = simt::Thread() / simt::kWarp;

@@ -9,9 +9,9 @@
 
 namespace penstock::cuda {
 
-// Samples of `width` values; value i of sample s has index (draw->first_sample + s) width + i.
-// *draw is in device memory and read if dropout is active; null is cudaErrorInvalidValue then. The
-// factors are those of the reference, to the bit.
+// x and y hold samples of `width` values; value i of sample s has index (draw->first_sample + s)
+// width + i. *draw is in device memory and is read only if dropout is active; a null `draw` is then
+// cudaErrorInvalidValue. The factors are those of the reference, bit for bit.
 template <typename T>
 cudaError_t DropOut(const T* x, const Dropout& dropout, const DropoutDraw* draw, size_t samples,
                     size_t width, T* y, cudaStream_t stream);

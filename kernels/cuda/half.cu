@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kFour = Vector<float>::kSize;
 
-// A thread has a vector of halves, which is two of floats.
+// Each thread converts one vector of halves, which is two vectors of floats.
 template <typename Half>
 PENSTOCK_KERNEL void NarrowKernel(const float* from, size_t count, Half* to) {
   constexpr int kSize = Vector<Half>::kSize;

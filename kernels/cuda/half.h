@@ -1,4 +1,4 @@
-// Gradients in 16 bits, as they may travel, and back. The rules of activation.h hold.
+// Converts gradients to 16 bits for sending, and back. The rules of activation.h hold.
 #ifndef PENSTOCK_KERNELS_CUDA_HALF_H_
 #define PENSTOCK_KERNELS_CUDA_HALF_H_
 
@@ -9,7 +9,7 @@
 
 namespace penstock::cuda {
 
-// Half is Bf16 or Fp16: ToWire() and FromWire() of each.
+// Half is Bf16 or Fp16. Applies ToWire() or FromWire() to each value.
 template <typename Half>
 cudaError_t Narrow(const float* from, size_t count, Half* to, cudaStream_t stream);
 template <typename Half>

@@ -10,7 +10,7 @@ namespace {
 
 using reference::kImageChannels;
 
-// A vector of values a thread.
+// Each thread writes one vector of values.
 template <typename T>
 PENSTOCK_KERNEL void ImageKernel(const uint8_t* images, reference::ImageShape shape,
                                  reference::PixelScale pixels, unsigned stride, T* out) {

@@ -10,8 +10,8 @@
 
 namespace penstock::cuda {
 
-// images at any address; out (samples, patches, stride): a patch's values and zeros up to
-// `stride`, a whole number of 16-byte vectors that holds them.
+// images may lie at any address. out (samples, patches, stride): a patch's values, then zeros up to
+// `stride`, which is a whole number of 16-byte vectors and at least the patch's values.
 template <typename T>
 cudaError_t NormalizeImages(const uint8_t* images, const reference::ImageShape& shape,
                             const reference::PixelScale& pixels, size_t stride, T* out,

@@ -10,17 +10,17 @@ namespace {
 
 constexpr unsigned kWarps = kThreads / simt::kWarp;
 
-// Where a lane stands: kLanes lanes share a row; several rows a warp where rows are short.
+// A lane's position. kLanes lanes share a row; if rows are short, a warp takes several.
 template <typename T, int kLanes>
 struct Place {
-  static constexpr unsigned kRows = simt::kWarp / kLanes;  // Of a warp.
+  static constexpr unsigned kRows = simt::kWarp / kLanes;  // Per warp.
   static constexpr int kSize = Vector<T>::kSize;
   unsigned lane = simt::Thread() % kLanes;
-  unsigned row = simt::Thread() / kLanes;  // Of the block.
+  unsigned row = simt::Thread() / kLanes;  // Within the block.
   PENSTOCK_DEVICE size_t Column(int chunk) const { return (chunk * kLanes + lane) * kSize; }
 };
 
-// Over the lanes of a row.
+// Sums over the lanes of a row.
 template <int kLanes>
 PENSTOCK_DEVICE float SumLanes(float x) {
   PENSTOCK_UNROLL for (unsigned mask = kLanes / 2; mask > 0; mask /= 2) {
@@ -34,7 +34,7 @@ PENSTOCK_DEVICE float InverseRoot(float x) { return 1.0f / sqrtf(x); }
 template <typename T>
 struct Forward {
   const T* x;
-  const T* residual;  // Or null.
+  const T* residual;  // May be null.
   const float* gamma;
   const float* beta;
   float epsilon;
@@ -60,7 +60,7 @@ struct Row {
   }
 };
 
-// x, or x + residual, which is stored and taken as stored.
+// Loads x, or x + residual, which is stored and used as rounded to T.
 template <typename T, int kLanes, int kChunks>
 PENSTOCK_DEVICE void LoadRow(const Forward<T>& f, const Place<T, kLanes>& place, size_t row,
                              Row<T, kLanes, kChunks>& values) {
@@ -82,7 +82,7 @@ template <typename T, int kLanes, int kChunks>
 PENSTOCK_KERNEL void LayerNormKernel(Forward<T> f) {
   const Place<T, kLanes> place;
   constexpr unsigned kRows = kWarps * Place<T, kLanes>::kRows;
-  // All lanes of a warp go round equally often: rows beyond the last are computed, not stored.
+  // All lanes of a warp loop equally often: rows beyond the last are computed, but not stored.
   for (size_t first = size_t{simt::BlockX()} * kRows; first < f.rows;
        first += size_t{simt::GridX()} * kRows) {
     const size_t row = first + place.row;
@@ -116,13 +116,14 @@ struct Backward {
   const float* mean;
   const float* rstd;
   size_t rows, dim;
-  const T* residual_gradient;  // Or null.
+  const T* residual_gradient;  // May be null.
   T* dx;
-  float* partial;  // (parts, 2, dim): of gamma, of beta.
+  float* partial;  // (parts, 2, dim): gradients of gamma, then of beta.
   unsigned parts;
 };
 
-// Adds the block's sums to shared (2, dim), warp by warp, then writes them as part of `partial`.
+// Adds the block's sums to shared (2, dim), warp by warp, then writes them to its part of
+// `partial`.
 template <typename T, int kLanes, int kChunks>
 PENSTOCK_DEVICE void StorePart(const Backward<T>& b, const Place<T, kLanes>& place,
                                Floats<T> (&dgamma)[kChunks], Floats<T> (&dbeta)[kChunks]) {
@@ -164,7 +165,7 @@ PENSTOCK_KERNEL void PENSTOCK_LAUNCH_BOUNDS(kThreads, 1) LayerNormBackwardKernel
     const size_t row = first + place.row;
     const float mean = row < end ? b.mean[row] : 0, rstd = row < end ? b.rstd[row] : 0;
     Row<T, kLanes, kChunks> g = {}, normal = {};  // dy * gamma; x normalised.
-    Vector<T> residual[kChunks] = {};             // Asked for before what the lanes wait for.
+    Vector<T> residual[kChunks] = {};             // Loaded before the lanes wait for one another.
     float sum = 0, dot = 0;
     PENSTOCK_UNROLL for (int c = 0; c < kChunks; ++c) {
       const size_t column = place.Column(c);

@@ -10,7 +10,8 @@
 namespace penstock::cuda {
 namespace {
 
-// A warp takes a row: the number of this thread's warp in its grid, and how many the grid has.
+// Each warp takes one row at a time: the number of this thread's warp in its grid, and the number
+// of warps in the grid.
 PENSTOCK_DEVICE size_t FirstRow() { return simt::FirstItem() / simt::kWarp; }
 PENSTOCK_DEVICE size_t RowStride() { return simt::ItemStride() / simt::kWarp; }
 PENSTOCK_DEVICE unsigned Lane() { return simt::Thread() % simt::kWarp; }
@@ -20,7 +21,7 @@ PENSTOCK_DEVICE float SumLanes(float x) {
   return x;
 }
 
-// NaNs are passed over.
+// The largest logit of a row, ignoring NaNs.
 template <typename T>
 PENSTOCK_DEVICE float LargestOf(const T* row, size_t classes) {
   float largest = -INFINITY;
@@ -42,7 +43,7 @@ PENSTOCK_DEVICE float ExponentialSumOf(const T* row, size_t classes, float large
   return SumLanes(sum);
 }
 
-// As a float, which has every number of classes that there may be.
+// The number of classes ahead of the target, as a float, which represents every possible count.
 template <typename T>
 PENSTOCK_DEVICE float ClassesAhead(const T* row, size_t classes, size_t target) {
   const float logit = ToFloat(row[target]);
@@ -95,7 +96,7 @@ PENSTOCK_KERNEL void CrossEntropyBackwardKernel(const T* logits, const float* ta
   }
 }
 
-// Float has every number up to it.
+// A float represents every integer up to this.
 constexpr size_t kMostClasses = size_t{1} << 24;
 
 bool AreClasses(size_t classes, size_t stride) {

@@ -10,7 +10,7 @@ namespace {
 
 template <typename T>
 PENSTOCK_KERNEL void AddPositionKernel(const float* position, size_t samples, size_t size, T* x) {
-  const size_t vectors = size / Vector<T>::kSize;  // Of a sample.
+  const size_t vectors = size / Vector<T>::kSize;  // Per sample.
   for (size_t i = simt::FirstItem(); i < samples * vectors; i += simt::ItemStride()) {
     const float* p = position + i % vectors * Vector<T>::kSize;
     Floats<T> v = LoadVector(x + i * Vector<T>::kSize);
@@ -19,8 +19,8 @@ PENSTOCK_KERNEL void AddPositionKernel(const float* position, size_t samples, si
   }
 }
 
-// A warp takes kPoolLanes neighbouring vectors of a sample; its groups of so many lanes take every
-// kPoolGroups-th token, so that a few short rows are enough threads.
+// A warp takes kPoolLanes neighbouring vectors of a sample. Its groups of kPoolLanes lanes take
+// every kPoolGroups-th token, so that a few short rows give enough threads.
 constexpr unsigned kPoolLanes = 8, kPoolGroups = simt::kWarp / kPoolLanes;
 
 template <typename T>
@@ -58,7 +58,7 @@ PENSTOCK_KERNEL void MeanPoolBackwardKernel(const T* dy, size_t samples, size_t 
   }
 }
 
-// Of kThreads, a vector of rows of `row` values a thread.
+// A grid of blocks of kThreads; each thread takes one vector of the rows of `row` values.
 template <typename T>
 simt::Grid GridFor(size_t rows, size_t row) {
   return {.x = BlocksFor(rows * (row / Vector<T>::kSize)), .threads = kThreads};
@@ -83,7 +83,7 @@ template <typename T>
 cudaError_t MeanPool(const T* x, size_t samples, size_t tokens, size_t dim, T* y,
                      cudaStream_t stream) {
   if (!IsWhole<T>(dim) || !AreAligned(x, y)) return cudaErrorInvalidValue;
-  const size_t warps = (dim / Vector<T>::kSize + kPoolLanes - 1) / kPoolLanes;  // Of a sample.
+  const size_t warps = (dim / Vector<T>::kSize + kPoolLanes - 1) / kPoolLanes;  // Per sample.
   const simt::Grid grid{.x = BlocksFor(samples * warps * simt::kWarp), .threads = kThreads};
   return simt::Launch(MeanPoolKernel<T>, grid, stream, x, samples, tokens, dim, y);
 }

@@ -17,7 +17,7 @@ PENSTOCK_KERNEL void ScoreKernel(const T* scores, size_t stride, size_t rows, fl
   }
 }
 
-// An element a thread.
+// Each thread writes one element.
 template <typename T>
 PENSTOCK_KERNEL void ScoreBackwardKernel(const float* prediction, const float* target,
                                          const float* weight, size_t rows, size_t stride,

@@ -1,5 +1,5 @@
-// reference/score.h on the GPU. The rules of activation.h hold; any address is good. Predictions,
-// targets and weights are float whatever T is.
+// reference/score.h on the GPU. The rules of activation.h hold, except that arrays may lie at any
+// address. Predictions, targets and weights are float for every T.
 #ifndef PENSTOCK_KERNELS_CUDA_SCORE_H_
 #define PENSTOCK_KERNELS_CUDA_SCORE_H_
 
@@ -14,7 +14,7 @@ template <typename T>
 cudaError_t Score(const T* scores, size_t stride, size_t rows, float* prediction,
                   cudaStream_t stream);
 
-// A weight of 0 makes the row's gradient 0, whatever the prediction, as long as it is a number.
+// A weight of 0 makes the row's gradient 0 for every prediction that is a number.
 template <typename T>
 cudaError_t ScoreBackward(const float* prediction, const float* target, const float* weight,
                           size_t rows, size_t stride, T* dscores, cudaStream_t stream);

@@ -1,4 +1,4 @@
-// Sixteen bytes at a time.
+// Loads and stores of 16 bytes at a time.
 #ifndef PENSTOCK_KERNELS_CUDA_VECTOR_H_
 #define PENSTOCK_KERNELS_CUDA_VECTOR_H_
 
@@ -31,7 +31,7 @@ bool AreAligned(const Pointers*... pointers) {
   return (IsAligned(pointers) && ...);
 }
 
-// REQUIRES: `from` lies at a multiple of 16 bytes.
+// REQUIRES: `from` is a multiple of 16 bytes.
 template <typename T>
 PENSTOCK_DEVICE Vector<T> LoadBits(const T* from) {
   return *reinterpret_cast<const Vector<T>*>(from);
@@ -45,7 +45,7 @@ PENSTOCK_DEVICE Floats<T> ToFloats(const Vector<T>& vector) {
   return x;
 }
 
-// REQUIRES: as LoadBits().
+// REQUIRES: as for LoadBits().
 template <typename T>
 PENSTOCK_DEVICE Floats<T> LoadVector(const T* from) {
   return ToFloats(LoadBits(from));
@@ -60,7 +60,7 @@ PENSTOCK_DEVICE void StoreVector(const Floats<T>& x, T* to) {
   *reinterpret_cast<Vector<T>*>(to) = vector;
 }
 
-// The vector at element `at` of an array of `count`; zeros beyond its end.
+// Loads the vector at element `at` of an array of `count` elements, with zeros beyond its end.
 template <typename T>
 PENSTOCK_DEVICE Floats<T> LoadUpTo(const T* from, size_t at, size_t count) {
   if (at + Vector<T>::kSize <= count) return LoadVector(from + at);

@@ -1,4 +1,4 @@
-// bfloat16: the upper half of a float. The same bits on host and device.
+// bfloat16: the upper half of a float. Host and device give the same bits.
 #ifndef PENSTOCK_KERNELS_NUMERIC_BF16_H_
 #define PENSTOCK_KERNELS_NUMERIC_BF16_H_
 
@@ -23,7 +23,8 @@ PENSTOCK_HOST_DEVICE inline float ToFloat(Bf16 x) {
 }
 PENSTOCK_HOST_DEVICE inline float ToFloat(float x) { return x; }
 
-// Two values rounded to nearest, ties to even, `low` in the lower half; NaN becomes 0x7fff.
+// Rounds two values to nearest, ties to even, and packs them with `low` in the lower half. NaN
+// becomes 0x7fff.
 PENSTOCK_HOST_DEVICE inline uint32_t PackBf16(float low, float high) {
 #if defined(__CUDA_ARCH__)
   uint32_t packed;
@@ -39,7 +40,7 @@ PENSTOCK_HOST_DEVICE inline uint32_t PackBf16(float low, float high) {
 #endif
 }
 
-// FromFloat<T>(x): x in the nearest T.
+// FromFloat<T>(x) is x rounded to the nearest T.
 template <typename T>
 PENSTOCK_HOST_DEVICE inline T FromFloat(float x);
 template <>

@@ -1,9 +1,9 @@
-// Random bits as a pure function of a key and an index, for host and device: value `index` of
-// base/counter_rng.h's CounterRng(key), which this folder must not include.
+// Random bits as a pure function of a key and an index, for host and device. Value `index` equals
+// that of base/counter_rng.h's CounterRng(key), which this folder must not include.
 //
-// Keys are hashes, as DeriveKey() there makes them of a seed, a step and a layer. Keys that differ
-// by n times 0x9e3779b97f4a7c15, which is what an index counts in, have the same bits n indices
-// apart.
+// Keys must be hashes, as DeriveKey() of that header makes them from a seed, a step and a layer.
+// Keys that differ by n times 0x9e3779b97f4a7c15, the increment per index, have the same bits n
+// indices apart.
 #ifndef PENSTOCK_KERNELS_NUMERIC_COUNTER_RANDOM_H_
 #define PENSTOCK_KERNELS_NUMERIC_COUNTER_RANDOM_H_
 
@@ -20,10 +20,10 @@ PENSTOCK_HOST_DEVICE constexpr uint64_t RandomBits(uint64_t key, uint64_t index)
   return x ^ (x >> 31);
 }
 
-// Which values dropout keeps, and what it multiplies them by. Pure data.
+// The values that dropout keeps, and the factor of those it keeps. Pure data.
 struct Dropout {
-  uint64_t keep_below = uint64_t{1} << 32;  // Of 2^32: the chance to be kept.
-  float scale = 1.0f;                       // 1 / that chance.
+  uint64_t keep_below = uint64_t{1} << 32;  // Of 2^32: the probability of keeping a value.
+  float scale = 1.0f;                       // 1 / that probability.
 
   // REQUIRES: 0 <= rate < 1.
   static constexpr Dropout OfRate(double rate) {
@@ -31,16 +31,18 @@ struct Dropout {
     return {keep, static_cast<float>(4294967296.0 / static_cast<double>(keep))};
   }
   PENSTOCK_HOST_DEVICE constexpr bool active() const { return keep_below < uint64_t{1} << 32; }
-  // The factor of value `index`: 0 or scale.
+  // The factor of value `index`: 0 or `scale`.
   PENSTOCK_HOST_DEVICE constexpr float Factor(uint64_t key, uint64_t index) const {
     return (RandomBits(key, index) >> 32) < keep_below ? scale : 0.0f;
   }
 };
 
-// What a kernel reads of its dropout in device memory, so that a captured graph holds neither.
+// Dropout values that a kernel reads from device memory, so that a captured graph does not fix
+// them.
 struct DropoutDraw {
-  uint64_t key = 0;           // A hash.
-  uint64_t first_sample = 0;  // Of the kernel's, in the global batch: indices count from there.
+  uint64_t key = 0;           // Must be a hash.
+  uint64_t first_sample = 0;  // Place of the kernel's first sample in the global batch; indices
+                              // count from it.
 };
 
 }  // namespace penstock

@@ -1,4 +1,5 @@
-// IEEE 754 half precision: 11 bits up to 65,504. The same bits on host and device, but for NaNs.
+// IEEE 754 half precision: 11 bits up to 65,504. Host and device give the same bits, except for
+// NaNs.
 #ifndef PENSTOCK_KERNELS_NUMERIC_FP16_H_
 #define PENSTOCK_KERNELS_NUMERIC_FP16_H_
 
@@ -31,7 +32,7 @@ PENSTOCK_HOST_DEVICE inline float ToFloat(Fp16 x) {
 #endif
 }
 
-// Rounds to nearest, ties to even; 65,520 and more become infinite.
+// Rounds to nearest, ties to even. 65,520 and above become infinite.
 template <>
 PENSTOCK_HOST_DEVICE inline Fp16 FromFloat<Fp16>(float x) {
 #if defined(__CUDA_ARCH__)

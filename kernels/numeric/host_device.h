@@ -1,4 +1,4 @@
-// Marks of functions that both host and device run.
+// Marks functions that run on both host and device.
 #ifndef PENSTOCK_KERNELS_NUMERIC_HOST_DEVICE_H_
 #define PENSTOCK_KERNELS_NUMERIC_HOST_DEVICE_H_
 

@@ -1,4 +1,4 @@
-// How gradients travel in 16 bits, the same bits on host and device.
+// Conversion of gradients to 16 bits for sending. Host and device give the same bits.
 #ifndef PENSTOCK_KERNELS_NUMERIC_WIRE_H_
 #define PENSTOCK_KERNELS_NUMERIC_WIRE_H_
 
@@ -8,11 +8,12 @@
 
 namespace penstock {
 
-// A gradient travels as a multiple of itself, by a power of two, so that only the rounding to Half
-// changes it. bf16 has float's range. fp16 has 11 bits from 6e-5 up to 65,504, of the multiple: of
-// the gradient from 6e-8, and what is left of it down to 6e-11, up to 64. AdamW's epsilon of 1e-8
-// is within, below which gradients hardly move a parameter; and an element of a mean's gradient is
-// 64 only where training diverges. Larger ones become infinite, which a step's norm shows.
+// A gradient is multiplied by a power of two before it is sent, so that only the rounding to Half
+// changes it. bf16 has float's range. fp16 keeps 11 bits of the multiple from 6e-5 up to 65,504.
+// That is 6e-8 to 64 of the gradient, with fewer bits down to 6e-11. The range includes AdamW's
+// epsilon, 1e-8, below which gradients hardly move a parameter. An element of a mean's gradient
+// reaches 64 only if training diverges. Larger elements become infinite, which shows in the step's
+// norm.
 template <typename Half>
 inline constexpr float kWireScale = 1.0f;
 template <>

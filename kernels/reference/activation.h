@@ -37,7 +37,7 @@ void Gelu(const T* x, GeluForm form, size_t count, T* y) {
   for (size_t i = 0; i < count; ++i) y[i] = GeluValue(x[i], form);
 }
 
-// dx = dy * slope(x); dx may be dy.
+// dx = dy * slope(x). dx may be dy.
 template <typename T>
 void GeluBackward(const T* dy, const T* x, GeluForm form, size_t count, T* dx) {
   for (size_t i = 0; i < count; ++i) dx[i] = dy[i] * GeluSlope(x[i], form);
@@ -48,13 +48,13 @@ void Tanh(const T* x, size_t count, T* y) {
   for (size_t i = 0; i < count; ++i) y[i] = std::tanh(x[i]);
 }
 
-// From the output y; dx may be dy.
+// Uses the output y. dx may be dy.
 template <typename T>
 void TanhBackward(const T* dy, const T* y, size_t count, T* dx) {
   for (size_t i = 0; i < count; ++i) dx[i] = dy[i] * (T(1) - y[i] * y[i]);
 }
 
-// sum += addend: two shards' gradients.
+// sum += addend; adds the gradients of two shards.
 template <typename T>
 void Add(const T* addend, size_t count, T* sum) {
   for (size_t i = 0; i < count; ++i) sum[i] += addend[i];

@@ -8,15 +8,15 @@
 
 namespace penstock::reference {
 
-// What one update needs besides the arrays.
+// The scalars of one update.
 template <typename T>
 struct AdamwScalars {
   T beta1, beta2, epsilon;
   T learning_rate;
-  // What a parameter loses of itself: decay rate * lr. One minus that, in float, would be off by up
-  // to 3e-8: where the decay is 1e-7, by a fifth of it.
+  // The fraction that a parameter loses: decay rate * lr. Storing one minus this value in float
+  // would be off by up to 3e-8, which is a fifth of a decay of 1e-7.
   T decay;
-  T gradient_scale;    // 1, or less when the norm is clipped.
+  T gradient_scale;    // 1, or less if the norm is clipped.
   T correction1;       // 1 / (1 - beta1^step)
   T sqrt_correction2;  // 1 / sqrt(1 - beta2^step)
 
@@ -36,19 +36,19 @@ struct AdamwScalars {
   }
 };
 
-// What changes from step to step where a device also clips.
+// The scalars that change from step to step on a device, which also clips.
 struct UpdateScalars {
-  // `decay` holds for parameters that decay, the others' is 0; `gradient_scale` comes
-  // before clipping: 1, or one over what the gradient was multiplied by.
+  // `decay` is that of parameters that decay; for the others it is 0. `gradient_scale` excludes
+  // clipping: it is 1, or one over the factor that the gradient was multiplied by.
   AdamwScalars<float> adamw;
-  float clip_norm;  // Of the scaled gradient; 0: none.
+  float clip_norm;  // Of the scaled gradient; 0: no clipping.
 };
 
-// A step whose gradient has a larger norm, before clipping, has diverged: an element's square or
-// AdamW's v might be more than a float, and an infinite v would hold its parameter for ever.
+// A step whose gradient has a larger norm before clipping has diverged. The square of an element or
+// AdamW's v could overflow a float, and an infinite v would freeze its parameter for ever.
 inline constexpr double kLargestGradientNorm = 1e18;
 
-// Parameters decay or not in runs of this many, as ParameterTable aligns them.
+// Decay is on or off for whole runs of this many parameters, the alignment of ParameterTable.
 inline constexpr size_t kDecayRun = 16;
 
 // Updates parameter, m and v (count each) from gradient (count).

@@ -19,26 +19,26 @@ struct AttentionShape {
   size_t head_dim = 0;
   size_t width() const { return heads * head_dim; }
 
-  // REQUIRES: heads that divide the width.
+  // REQUIRES: `heads` divides `width`.
   static AttentionShape OfWidth(size_t samples, size_t tokens, size_t heads, size_t width) {
     return {samples, tokens, heads, width / heads};
   }
 };
 
-// What attention may have besides queries, keys and values.
+// Optional inputs of attention, besides queries, keys and values.
 template <typename T>
 struct AttentionOptions {
   // (heads, tokens, tokens), added to the scaled scores, or null. -infinity excludes a key; a query
-  // without any gets NaN.
+  // with all keys excluded gets NaN.
   const T* bias = nullptr;
-  // Of the probabilities. The factor of (sample b, head h, query i, key j) is that of index
+  // Dropout of the probabilities. The factor of (sample b, head h, query i, key j) is that of index
   // (((first_sample + b) heads + h) tokens + i) tokens + j.
   Dropout dropout;
-  uint64_t key = 0;           // A hash: see kernels/numeric/counter_random.h.
-  uint64_t first_sample = 0;  // So that a batch's parts drop what the whole would.
+  uint64_t key = 0;           // Must be a hash: see kernels/numeric/counter_random.h.
+  uint64_t first_sample = 0;  // Makes a batch's parts drop what the whole batch would.
 };
 
-// One sample and head: q, k and v point at its token 0; neighbouring tokens are `stride` apart.
+// One sample and head. q, k and v point at its token 0; neighbouring tokens are `stride` apart.
 template <typename T>
 struct AttentionHead {
   AttentionHead(const T* qkv, const AttentionShape& s, const AttentionOptions<T>& o, size_t b,
@@ -104,8 +104,8 @@ void Attention(const T* qkv, const AttentionShape& shape, T* out,
   }
 }
 
-// Writes dqkv, shaped as qkv, from dout, shaped as out; dbias, unless null, += the gradient by the
-// bias. The softmax is recomputed from qkv.
+// Writes dqkv, shaped as qkv, from dout, shaped as out. Unless dbias is null, dbias += the bias
+// gradient. The softmax is recomputed from qkv.
 template <typename T>
 void AttentionBackward(const T* qkv, const T* dout, const AttentionShape& shape, T* dqkv,
                        const AttentionOptions<T>& options = {}, T* dbias = nullptr) {

@@ -1,4 +1,4 @@
-// Chess records to the model's input: 24 planes and 10 flags for each of 64 squares.
+// Turns chess records into the model's input: 24 planes and 10 flags for each of 64 squares.
 #ifndef PENSTOCK_KERNELS_REFERENCE_BOARD_FEATURES_H_
 #define PENSTOCK_KERNELS_REFERENCE_BOARD_FEATURES_H_
 
@@ -14,7 +14,7 @@ inline constexpr size_t kBoardFeatures = kBoardPlanes + kBoardFlags;
 inline constexpr size_t kPackedBoardBytes = 194;
 inline constexpr size_t kMateBit = kBoardSquares * kBoardPlanes + kBoardFlags;
 
-// Bit `index` of a record, the most significant bit of each byte first.
+// Bit `index` of a record. The most significant bit of each byte comes first.
 inline bool PackedBit(const uint8_t* record, size_t index) {
   return (record[index / 8] >> (7 - index % 8)) & 1;
 }
@@ -41,7 +41,7 @@ void ExpandPackedBoards(const uint8_t* packed, size_t samples, T* features) {
   }
 }
 
-// The same from decoded tensors: planes (samples, 64, 24), flags (samples, 10). S is int8_t or
+// Does the same from decoded tensors: planes (samples, 64, 24), flags (samples, 10). S is int8_t or
 // float.
 template <typename S, typename T>
 void JoinBoardPlanes(const S* planes, const S* flags, size_t samples, T* features) {

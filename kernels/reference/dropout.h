@@ -1,4 +1,4 @@
-// Dropout of any values (Srivastava et al., 2014); that of attention is in attention.h.
+// Dropout of any values (Srivastava et al., 2014). attention.h has the dropout of attention.
 #ifndef PENSTOCK_KERNELS_REFERENCE_DROPOUT_H_
 #define PENSTOCK_KERNELS_REFERENCE_DROPOUT_H_
 
@@ -10,8 +10,8 @@
 
 namespace penstock::reference {
 
-// y = x times the factors of `count` values from `first_index` on: also the gradient by x, of that
-// by y. A copy if dropout is not active. x and y (count); y may be x.
+// y = x times the factors of the `count` indices from `first_index` on. The same call turns the
+// gradient of y into that of x. A copy if dropout is not active. x and y (count); y may be x.
 template <typename T>
 void DropOut(const T* x, const Dropout& dropout, uint64_t key, uint64_t first_index, size_t count,
              T* y) {

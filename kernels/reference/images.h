@@ -1,4 +1,4 @@
-// Images of bytes to patches of numbers.
+// Turns images of bytes into patches of numbers.
 #ifndef PENSTOCK_KERNELS_REFERENCE_IMAGES_H_
 #define PENSTOCK_KERNELS_REFERENCE_IMAGES_H_
 
@@ -28,19 +28,20 @@ struct PixelScale {
 
 struct ImageShape {
   size_t samples = 0, height = 0, width = 0;
-  size_t patch = 1;  // Side of a patch; divides height and width. 1: one pixel a patch.
+  size_t patch = 1;  // Side of a patch; divides height and width. 1: one pixel per patch.
   size_t patches() const { return (height / patch) * (width / patch); }
   size_t patch_values() const { return patch * patch * kImageChannels; }
 };
 
-// Images and patches that are square: of `patches` patches of side `patch`.
+// The shape of square images of `patches` square patches, each of side `patch`.
 inline ImageShape SquareImages(size_t samples, size_t patches, size_t patch) {
   size_t across = 0;
   while (across * across < patches) ++across;
   return {.samples = samples, .height = across * patch, .width = across * patch, .patch = patch};
 }
 
-// images (samples, height, width, 3); out (samples, patches, patch, patch, 3), patches row by row.
+// images (samples, height, width, 3); out (samples, patches, patch, patch, 3), patches in row
+// order.
 template <typename T>
 void NormalizeImages(const uint8_t* images, const ImageShape& shape, const PixelScale& pixels,
                      T* out) {

@@ -25,7 +25,7 @@ void LayerNorm(const T* x, const T* gamma, const T* beta, T epsilon, size_t rows
   }
 }
 
-// The same of sum = x + residual, which is written too; sum may be x or residual.
+// Normalises sum = x + residual, which it also writes. `sum` may be x or residual.
 template <typename T>
 void AddLayerNorm(const T* x, const T* residual, const T* gamma, const T* beta, T epsilon,
                   size_t rows, size_t dim, T* sum, T* y, T* mean, T* rstd) {
@@ -33,12 +33,13 @@ void AddLayerNorm(const T* x, const T* residual, const T* gamma, const T* beta, 
   LayerNorm(sum, gamma, beta, epsilon, rows, dim, y, mean, rstd);
 }
 
-// dx += gradient by x (the residual path has put its own there), dgamma and dbeta += theirs.
+// dx += the gradient of x (the residual path has already put its own gradient there). Adds to
+// dgamma and dbeta.
 template <typename T>
 void LayerNormBackward(const T* dy, const T* x, const T* gamma, const T* mean, const T* rstd,
                        size_t rows, size_t dim, T* dx, T* dgamma, T* dbeta) {
   for (size_t r = 0; r < rows; ++r) {
-    T sum = 0, dot = 0;  // Of g = dy * gamma, and of g with the normalised x.
+    T sum = 0, dot = 0;  // Sums of g = dy * gamma, and of g times the normalised x.
     for (size_t i = 0; i < dim; ++i) {
       const T normal = (x[r * dim + i] - mean[r]) * rstd[r];
       const T g = dy[r * dim + i] * gamma[i];

@@ -1,4 +1,4 @@
-// Fully connected layer, plainly: the definition that faster code is tested against.
+// Fully connected layer, in plain loops: the definition that faster code is tested against.
 #ifndef PENSTOCK_KERNELS_REFERENCE_LINEAR_H_
 #define PENSTOCK_KERNELS_REFERENCE_LINEAR_H_
 

@@ -11,7 +11,7 @@
 
 namespace penstock::reference {
 
-// The sum over `count` values, in index order; divide by the samples of the global batch.
+// The sum over `count` values, in index order. Divide it by the samples of the global batch.
 template <typename T>
 double SquaredErrorSum(const T* prediction, const T* target, size_t count) {
   double sum = 0;
@@ -22,7 +22,7 @@ double SquaredErrorSum(const T* prediction, const T* target, size_t count) {
   return sum;
 }
 
-// dprediction of sum * weight; weight is 1 / samples of the global batch.
+// The gradient of sum * weight by the prediction; weight is 1 / samples of the global batch.
 template <typename T>
 void SquaredErrorBackward(const T* prediction, const T* target, T weight, size_t count,
                           T* dprediction) {
@@ -31,8 +31,8 @@ void SquaredErrorBackward(const T* prediction, const T* target, T weight, size_t
   }
 }
 
-// Whether `target` is the number of a class: whole, and in [0, classes). REQUIRES: T has all of
-// those numbers, as float has up to 2^24.
+// Whether `target` is a class number: an integer in [0, classes). REQUIRES: T represents all of
+// those integers; float does up to 2^24.
 template <typename T>
 PENSTOCK_HOST_DEVICE bool IsClass(T target, size_t classes) {
   return target >= T(0) && target < static_cast<T>(classes) &&
@@ -47,17 +47,17 @@ T ExponentialSum(const T* row, size_t classes, T largest) {
   return sum;
 }
 
-// Whether class `c` comes before the target in the order of likelihood: of equals the lower number
-// does. A NaN comes before all numbers, and before a NaN everything.
+// Whether class `c` ranks before the target by likelihood. Of equal logits the lower class number
+// is first. A NaN ranks before every number; everything ranks before a target whose logit is NaN.
 template <typename T>
 PENSTOCK_HOST_DEVICE bool IsAhead(T logit, size_t c, T target_logit, size_t target) {
   return c != target && !(logit < target_logit || (logit == target_logit && c > target));
 }
 
-// For each sample {-log softmax(logits)[target], how many classes are ahead of the target}: 0 where
-// it is the likeliest. A target that is no class makes the loss NaN, and all classes are ahead; so
-// may a logit that is NaN. logits (samples, stride), of which columns from `classes` on are not
-// read, targets (samples), results (samples, 2).
+// Writes for each sample {-log softmax(logits)[target], the number of classes ahead of the target}.
+// The second is 0 if the target is the most likely class. If the target is no class, the loss is
+// NaN and all classes are ahead. A NaN logit may have the same result. logits (samples, stride),
+// whose columns from `classes` on are not read; targets (samples); results (samples, 2).
 template <typename T>
 void Classify(const T* logits, const T* targets, size_t samples, size_t classes, size_t stride,
               T* results) {
@@ -75,10 +75,10 @@ void Classify(const T* logits, const T* targets, size_t samples, size_t classes,
   }
 }
 
-// dlogits of the sum of weight times the losses of Classify(), zeros from column `classes` on.
-// dlogits (samples, stride), which is not logits, and weight (samples). Samples of weight 0 are
-// padding: nothing else of them is read, and their gradient is zero. That of others whose target is
-// no class is NaN.
+// The gradient by the logits of the sum of weight times the losses of Classify(); zeros from column
+// `classes` on. dlogits (samples, stride) must not be logits; weight (samples). Samples of weight 0
+// are padding: only their weight is read, and their gradient is zero. The gradient of other samples
+// whose target is no class is NaN.
 template <typename T>
 void SoftmaxCrossEntropyBackward(const T* logits, const T* targets, const T* weight, size_t samples,
                                  size_t classes, size_t stride, T* dlogits) {

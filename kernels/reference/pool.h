@@ -1,4 +1,4 @@
-// What mixes tokens of a sample besides attention: learned positions and the mean.
+// Operations across the tokens of a sample, besides attention: learned positions and the mean.
 #ifndef PENSTOCK_KERNELS_REFERENCE_POOL_H_
 #define PENSTOCK_KERNELS_REFERENCE_POOL_H_
 

@@ -1,4 +1,4 @@
-// Each backward against central differences of its forward, in double.
+// Compares each backward with central differences of its forward, in double.
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -35,7 +35,7 @@ double Dot(const Values& a, const Values& b) {
   return sum;
 }
 
-// Central differences in double leave about 1e-9 of a value of order one.
+// In double, central differences have an error of about 1e-9 for values of order one.
 void ExpectGradient(Values& x, const Values& gradient, const std::function<double()>& objective) {
   constexpr double kStep = 1e-5;
   ASSERT_EQ(x.size(), gradient.size());
@@ -211,7 +211,7 @@ TEST(SquaredErrorTest, BackwardMatchesDifferences) {
                  [&] { return 0.25 * SquaredErrorSum(prediction.data(), target.data(), 6); });
 }
 
-// The losses of Classify(), each times its weight.
+// The sum of the losses of Classify(), each times its weight.
 double WeightedLoss(const Values& logits, const Values& targets, const Values& weight,
                     size_t classes, size_t stride) {
   Values results(2 * targets.size());
@@ -313,8 +313,8 @@ TEST(NormalizeImagesTest, PutsPixelsIntoTheirPatches) {
   EXPECT_NEAR(out[0], 0.0, 1e-6);
 }
 
-// Worked by hand: with bias correction the first step moves by the learning rate against the
-// gradient's sign, whatever its size.
+// Worked out by hand: with bias correction, the first step moves by the learning rate against the
+// gradient's sign, for any gradient size.
 TEST(AdamwTest, FirstStepMovesByTheLearningRate) {
   const double gradient[] = {3.0, -0.01};
   double parameter[] = {1.0, 1.0}, m[] = {0.0, 0.0}, v[] = {0.0, 0.0};

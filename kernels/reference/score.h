@@ -1,4 +1,4 @@
-// The end of the board model: its last layer's output becomes a prediction, and back.
+// The end of the board model: turns the last layer's output into a prediction, and its backward.
 #ifndef PENSTOCK_KERNELS_REFERENCE_SCORE_H_
 #define PENSTOCK_KERNELS_REFERENCE_SCORE_H_
 
@@ -13,7 +13,7 @@ void Score(const T* scores, size_t stride, size_t rows, T* prediction) {
   for (size_t r = 0; r < rows; ++r) prediction[r] = std::tanh(scores[r * stride]);
 }
 
-// The gradient of the sum of weight (prediction - target)^2 by column 0 of scores; the other
+// The gradient of the sum of weight (prediction - target)^2 by column 0 of scores. The other
 // columns of dscores (rows, stride) become zero. prediction, target and weight (rows).
 template <typename T>
 void ScoreBackward(const T* prediction, const T* target, const T* weight, size_t rows,

@@ -9,14 +9,14 @@
 #define PENSTOCK_KERNEL __global__
 #define PENSTOCK_DEVICE __device__ __forceinline__
 #define PENSTOCK_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
-// Without launch bounds: nvcc takes one of the two.
+// Cannot be combined with launch bounds: nvcc accepts only one of the two.
 #define PENSTOCK_MOST_REGISTERS(count) __maxnreg__(count)
 #define PENSTOCK_UNROLL _Pragma("unroll")
 #define PENSTOCK_NO_UNROLL _Pragma("unroll 1")
 
 namespace penstock::simt {
 
-// A block has 48 KiB of shared memory unless its kernel was told of more.
+// A block has 48 KiB of shared memory unless its kernel's attribute allows more.
 inline constexpr unsigned kSharedWithoutAsking = 48 * 1024;
 
 template <typename... Parameters, typename... Arguments>
@@ -47,7 +47,7 @@ PENSTOCK_DEVICE unsigned char* Shared() {
   return shared;
 }
 
-// From sm_90 on ptxas 13.0 makes do with what kernels may take.
+// From sm_90 on, ptxas 13.0 stays within the registers that kernels may use.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 inline constexpr bool kSaveRegisters = true;
 #else
@@ -71,8 +71,8 @@ PENSTOCK_DEVICE T Shuffle(T x, unsigned lane) {
   return __shfl_sync(0xffffffffu, x, static_cast<int>(lane));
 }
 
-// Four 8x8 matrices of 16-bit values. Lane i gives the address of row i % 8 of matrix i / 8; of
-// matrix m it gets, in r[m], the pair of columns 2 (lane % 4) of row lane / 4.
+// Loads four 8x8 matrices of 16-bit values. Lane i passes the address of row i % 8 of matrix i / 8.
+// In r[m] it gets, from row lane / 4 of matrix m, the pair of columns that begins at 2 (lane % 4).
 PENSTOCK_DEVICE void LoadMatrices(uint32_t (&r)[4], const void* row) {
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -81,7 +81,7 @@ PENSTOCK_DEVICE void LoadMatrices(uint32_t (&r)[4], const void* row) {
                : "memory");
 }
 
-// The same of the transposed matrices.
+// Loads the transposed matrices.
 PENSTOCK_DEVICE void LoadMatricesTransposed(uint32_t (&r)[4], const void* row) {
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"

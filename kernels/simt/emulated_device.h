@@ -1,10 +1,11 @@
-// simt.h in plain C++, for tests: the threads of a block are fibers of one host thread, which
-// switch only where they wait for each other. One launch at a time in a program. Global memory is
-// host memory, so that sanitizers watch it; shared memory begins as NaNs and is exactly as large as
-// was asked for.
+// simt.h in plain C++, for tests. The threads of a block are fibers of one host thread, which
+// switch only where they wait for each other. A program runs one launch at a time. Global memory is
+// host memory, so that sanitizers watch it. Shared memory starts as NaNs and has exactly the
+// requested size.
 //
-// SetOrder() says in which order blocks and threads run between two waits: a kernel whose result
-// depends on it has a race. A thread that waits for one that will not come ends the program with a
+// SetOrder() sets the order in which blocks and threads run between two waits: a kernel whose
+// result depends on it has a race. The program ends with a message if a thread waits for one that
+// will never arrive, or if a block waits after some of its threads have returned.
 // message, as does a block that waits while some of its threads have returned.
 #ifndef PENSTOCK_KERNELS_SIMT_EMULATED_DEVICE_H_
 #define PENSTOCK_KERNELS_SIMT_EMULATED_DEVICE_H_
@@ -27,10 +28,10 @@
 
 namespace penstock::simt {
 
-// What a block may have at most on the GPUs that the kernels are for.
+// The most that a block may have, on the GPUs that the kernels are for.
 inline constexpr unsigned kMostThreads = 1024;
 inline constexpr unsigned kMostShared = 227 * 1024;
-// A block has `bytes` of shared memory from now on, as on a smaller GPU.
+// Gives each later block `bytes` of shared memory, as on a smaller GPU.
 void SetMostShared(unsigned bytes);
 
 enum class Order { kForward, kReverse };
@@ -44,7 +45,7 @@ cudaError_t Launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t
   return RunGrid(grid, [&] { kernel(static_cast<Parameters>(arguments)...); });
 }
 
-// The running thread.
+// Indices of the running thread.
 unsigned BlockX();
 unsigned BlockY();
 unsigned GridX();
@@ -55,12 +56,12 @@ unsigned char* Shared();
 void SyncBlock();
 void SyncWarp();
 
-// What the lanes of a warp show each other.
+// The value that a lane shows to the other lanes of its warp.
 struct Shown {
   uint64_t words[4];
 };
-// Waits until all lanes have shown theirs; the result, 32 of them, is valid until the lane's next
-// call but one.
+// Waits until all lanes have shown theirs. The result has 32 elements and stays valid until the
+// lane's next call but one.
 const Shown* ShowWarp(const Shown& mine);
 
 template <typename T>
@@ -80,7 +81,7 @@ void LoadMatrices(uint32_t (&r)[4], const void* row);
 void LoadMatricesTransposed(uint32_t (&r)[4], const void* row);
 void MmaBf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 
-// The copy happens when its thread waits for it, and not before.
+// The copy happens when its thread waits for it, not earlier.
 void CopyAsync16(void* to, const void* from, bool valid);
 void CopyAsyncWait();
 

@@ -21,7 +21,7 @@ inline const char* cudaGetErrorString(cudaError_t error) {
                                           : "out of memory";
 }
 inline cudaError_t cudaMalloc(void** memory, size_t bytes) {
-  // Exactly `bytes`, so that a sanitizer sees the first one beyond.
+  // Allocates exactly `bytes`, so that a sanitizer reports the first byte beyond.
   return posix_memalign(memory, 256, bytes) == 0 ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 inline cudaError_t cudaFree(void* memory) {
@@ -33,7 +33,7 @@ inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemc
   return cudaSuccess;
 }
 inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
-// Needs the emulated device, whose blocks have what simt::SetMostShared() says.
+// Needs the emulated device. A block's shared memory is what simt::SetMostShared() has set.
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 
 #endif  // PENSTOCK_KERNELS_SIMT_EMULATED_RUNTIME_H_

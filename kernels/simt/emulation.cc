@@ -31,7 +31,7 @@ struct Block {
   unsigned x = 0, y = 0;
   std::unique_ptr<unsigned char[]> shared;
   std::vector<std::unique_ptr<Lane>> lanes;  // At least grid.threads.
-  std::vector<Shown> shown;                  // Two sets of 32 a warp.
+  std::vector<Shown> shown;                  // Two sets of 32 per warp.
   unsigned running = 0;
 };
 
@@ -60,14 +60,14 @@ bool AllWait(unsigned first, unsigned last, Wait wait) {
   return true;
 }
 
-// Lets threads [first, last) go on if all wait for each other; true if they did.
+// If all threads of [first, last) wait for each other, lets them continue and returns true.
 bool Release(unsigned first, unsigned last, Wait wait) {
   if (!AllWait(first, last, wait)) return false;
   for (unsigned i = first; i < last; ++i) block.lanes[i]->wait = Wait::kNone;
   return true;
 }
 
-// Runs threads until each waits or is done; true if all are done.
+// Runs each thread until it waits or is done. Returns true if all are done.
 bool RunThreads(unsigned first, unsigned last) {
   bool done = true;
   for (unsigned i = first; i < last; ++i) {
@@ -79,7 +79,7 @@ bool RunThreads(unsigned first, unsigned last) {
   return done;
 }
 
-// As far as it can come without the rest of the block; true if it is done.
+// Runs a warp until it waits for the rest of the block. Returns true if it is done.
 bool RunWarp(unsigned warp) {
   const unsigned first = warp * kWarp, last = std::min(first + kWarp, block.grid.threads);
   do {
@@ -103,7 +103,7 @@ void RunBlock() {
 void StartBlock(unsigned x, unsigned y, const std::function<void()>& thread) {
   block.x = x;
   block.y = y;
-  // A float or bfloat16 of these bytes is a NaN.
+  // As a float or a bfloat16, these bytes are a NaN.
   std::memset(block.shared.get(), 0xff, block.grid.shared);
   for (unsigned i = 0; i < block.grid.threads; ++i) {
     block.lanes[i]->wait = Wait::kNone;
@@ -146,7 +146,7 @@ void SyncBlock() { WaitFor(Wait::kBlock); }
 void SyncWarp() { WaitFor(Wait::kWarp); }
 
 const Shown* ShowWarp(const Shown& mine) {
-  // Two sets in turn: no lane can be two calls ahead of another.
+  // Two sets take turns: no lane can be two calls ahead of another.
   const unsigned set = Running().shows++ % 2;
   Shown* shown = &block.shown[(Thread() / kWarp * 2 + set) * kWarp];
   shown[Thread() % kWarp] = mine;
@@ -182,7 +182,7 @@ void LoadMatrices(uint32_t (&r)[4], const void* row) {
     r[m] = MatrixValue(shown, m, lane / 4, 2 * (lane % 4)) |
            uint32_t{MatrixValue(shown, m, lane / 4, 2 * (lane % 4) + 1)} << 16;
   }
-  SyncWarp();  // The rows may be written next.
+  SyncWarp();  // The caller may overwrite the rows next.
 }
 
 void LoadMatricesTransposed(uint32_t (&r)[4], const void* row) {
@@ -195,9 +195,9 @@ void LoadMatricesTransposed(uint32_t (&r)[4], const void* row) {
   SyncWarp();
 }
 
-// Fragments (PTX ISA, mma.m16n8k16): with g = lane / 4 and t = lane % 4, a[i] holds row
-// g + 8 (i % 2), columns 2t, 2t + 1 + 8 (i / 2); b[i] rows 2t, 2t + 1 + 8 i, column g; c[i] row
-// g + 8 (i / 2), column 2t + i % 2.
+// Fragments (PTX ISA, mma.m16n8k16), with g = lane / 4 and t = lane % 4: a[i] holds columns 2t and
+// 2t + 1, both + 8 (i / 2), of row g + 8 (i % 2). b[i] holds rows 2t and 2t + 1, both + 8 i, of
+// column g. c[i] holds row g + 8 (i / 2), column 2t + i % 2.
 void MmaBf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
   Shown mine = {
       {a[0] | uint64_t{a[1]} << 32, a[2] | uint64_t{a[3]} << 32, b[0] | uint64_t{b[1]} << 32}};

@@ -1,4 +1,4 @@
-// The emulation itself: what it must find, and the instructions that it has.
+// Tests of the emulation itself: the faults that it must find, and its instructions.
 #include <cmath>
 #include <vector>
 
@@ -9,7 +9,7 @@
 namespace penstock::simt {
 namespace {
 
-// Each thread writes its number, then takes its right neighbour's.
+// Each thread writes its number, then reads its right neighbour's.
 void RotateKernel(bool wait, int* out) {
   auto* shared = reinterpret_cast<int*>(Shared());
   shared[Thread()] = static_cast<int>(Thread());
@@ -18,7 +18,7 @@ void RotateKernel(bool wait, int* out) {
 }
 
 std::vector<int> Rotate(bool wait, Order order) {
-  constexpr unsigned kThreads = 100;  // Not whole warps.
+  constexpr unsigned kThreads = 100;  // The last warp is not whole.
   std::vector<int> out(kThreads);
   SetOrder(order);
   EXPECT_EQ(Launch(RotateKernel, {.threads = kThreads, .shared = kThreads * sizeof(int)}, nullptr,
@@ -87,8 +87,8 @@ TEST(EmulationTest, ShufflesStayWithinTheirWarp) {
 
 constexpr int kM = 16, kN = 8, kK = 16;
 
-// c (16, 8) = a (16, 16) b, b given as (8, 16) if `transposed` is false, else as (16, 8), through
-// shared memory and both forms of LoadMatrices.
+// c (16, 8) = a (16, 16) b, through shared memory and both forms of LoadMatrices. If `transposed`
+// is false, b is (8, 16), else (16, 8).
 void MultiplyKernel(const Bf16* a, const Bf16* b, bool transposed, float* c) {
   auto* shared_a = reinterpret_cast<Bf16*>(Shared());
   Bf16* shared_b = shared_a + kM * kK;

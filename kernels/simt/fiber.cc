@@ -28,8 +28,8 @@ static void __sanitizer_finish_switch_fiber(void*, const void**, size_t*) {}
 #endif
 #if defined(PENSTOCK_TSAN)
 #include <sanitizer/tsan_interface.h>
-// What a fiber that is done never leaves: else each start would leave a few calls on what TSan
-// holds to be its stack.
+// For the functions that a finished fiber never leaves: instrumented, each start would leave a few
+// calls on the stack that TSan keeps for the fiber.
 #define PENSTOCK_NOT_SEEN_BY_TSAN __attribute__((disable_sanitizer_instrumentation))
 #else
 #define PENSTOCK_NOT_SEEN_BY_TSAN
@@ -40,7 +40,7 @@ static void __tsan_switch_to_fiber(void*, unsigned) {}
 #endif
 // NOLINTEND
 
-// Saves the registers that a call preserves and the stack pointer at *from, takes those at `to`.
+// Saves the stack pointer and the registers that a call preserves at *from; restores those at `to`.
 extern "C" void penstock_switch_stack(void** from, void* to);
 asm(R"(
 .text
@@ -82,7 +82,7 @@ void Fiber::Start(std::function<void()> body) {
   // Six registers, then the address that the first switch returns to, at a multiple of 16.
   auto top = reinterpret_cast<uintptr_t>(stack_.get() + kStackBytes) / 16 * 16;
   auto* words = reinterpret_cast<void**>(top - 16);
-  words[1] = nullptr;  // Where Enter() would return to, if it did.
+  words[1] = nullptr;  // Return address of Enter(), which never returns.
   words[0] = reinterpret_cast<void*>(&Fiber::Enter);
   for (int i = 1; i <= 6; ++i) words[-i] = nullptr;
   own_ = words - 6;
@@ -113,7 +113,7 @@ PENSTOCK_NOT_SEEN_BY_TSAN void Fiber::Run() {
   body_();
   done_ = true;
   GiveWay();
-  std::abort();  // A fiber that is done is not resumed.
+  std::abort();  // A finished fiber is never resumed.
 }
 
 }  // namespace penstock::simt

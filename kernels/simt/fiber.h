@@ -1,4 +1,4 @@
-// A function with a stack of its own that runs until it gives way.
+// A function with its own stack, which runs until it gives way.
 #ifndef PENSTOCK_KERNELS_SIMT_FIBER_H_
 #define PENSTOCK_KERNELS_SIMT_FIBER_H_
 
@@ -8,7 +8,7 @@
 
 namespace penstock::simt {
 
-// Not thread-safe: fibers run on one thread of the program. x86-64.
+// Not thread-safe: all fibers run on one thread of the program. x86-64 only.
 class Fiber {
  public:
   Fiber();
@@ -16,7 +16,7 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Begins anew with `body`, which Resume() then runs. REQUIRES: done().
+  // Starts over with `body`, which Resume() then runs. REQUIRES: done().
   void Start(std::function<void()> body);
   // Runs the body until it gives way or returns. REQUIRES: !done().
   void Resume();
@@ -32,13 +32,13 @@ class Fiber {
   std::unique_ptr<char[]> stack_;
   std::function<void()> body_;
   bool done_ = true;
-  void* own_ = nullptr;  // Stack pointers of what does not run.
+  void* own_ = nullptr;  // Stack pointers of the sides that are not running.
   void* caller_ = nullptr;
-  // Of AddressSanitizer.
+  // For AddressSanitizer.
   void* own_fake_stack_ = nullptr;
   const void* caller_stack_ = nullptr;
   size_t caller_stack_bytes_ = 0;
-  // Of ThreadSanitizer, to which each stack is a thread.
+  // For ThreadSanitizer, which sees each stack as a thread.
   void* own_thread_;
   void* caller_thread_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// Which of many items a thread takes: from FirstItem() on, each ItemStride() further.
+// The items that a thread takes: FirstItem(), then every ItemStride()-th.
 #ifndef PENSTOCK_KERNELS_SIMT_ITEMS_H_
 #define PENSTOCK_KERNELS_SIMT_ITEMS_H_
 
@@ -8,7 +8,7 @@
 
 namespace penstock::simt {
 
-// The number of this thread in its grid, and how many the grid has.
+// The number of this thread in its grid, and the number of threads in the grid.
 PENSTOCK_DEVICE size_t FirstItem() { return size_t{BlockX()} * Threads() + Thread(); }
 PENSTOCK_DEVICE size_t ItemStride() { return size_t{GridX()} * Threads(); }
 

@@ -1,4 +1,4 @@
-// The CUDA runtime, or what the emulation has of it.
+// The CUDA runtime, or the part of it that the emulation has.
 #ifndef PENSTOCK_KERNELS_SIMT_RUNTIME_H_
 #define PENSTOCK_KERNELS_SIMT_RUNTIME_H_
 
