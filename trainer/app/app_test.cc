@@ -235,7 +235,7 @@ TEST_F(OptionsTest, SeveralStepsALaunchAreForAGpu) {
   app_.parse("--device cpu --steps-per-launch 4");
   EXPECT_THAT(options_.device.Validate(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--steps-per-launch 4")));
-  options_.device.device = "auto";  // Which may turn out to be the CPU.
+  options_.device.device = "auto";  // This may resolve to the CPU.
   EXPECT_OK(options_.device.Validate());
   EXPECT_THAT(options_.device.CheckForCpu(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--device auto")));
@@ -280,7 +280,7 @@ TEST(DeviceOptionsTest, RanksTakeTheGpusOfTheirHostInTurn) {
   const DeviceChoice any = *ParseDevice("cuda"), third = *ParseDevice("cuda:2");
   EXPECT_THAT(ChooseGpu(any, 1, 2, false), IsOkAndHolds(1u));
   EXPECT_THAT(ChooseGpu(any, 3, 2, true), IsOkAndHolds(1u));
-  EXPECT_THAT(ChooseGpu(any, 1, 1, false), IsOkAndHolds(0u));  // The one its launcher chose.
+  EXPECT_THAT(ChooseGpu(any, 1, 1, false), IsOkAndHolds(0u));  // The GPU that its launcher chose.
   EXPECT_THAT(ChooseGpu(any, 2, 2, false),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--allow-shared-gpu")));
   EXPECT_THAT(ChooseGpu(third, 0, 4, false), IsOkAndHolds(2u));
@@ -476,7 +476,7 @@ TEST(SignalWatcherTest, ASignalIsReportedOnce) {
   EXPECT_EQ(watcher->received(), SIGTERM);
 }
 
-// Returns when the watcher's thread has it.
+// Returns once the watcher's thread has received the signal.
 void Deliver(int signal) {
   kill(getpid(), signal);
   for (sigset_t pending; sigpending(&pending) == 0 && sigismember(&pending, signal) == 1;) {
@@ -484,7 +484,7 @@ void Deliver(int signal) {
   }
 }
 
-// As when Slurm cancels a job: ranks get SIGTERM, and SIGUSR1 through srun.
+// Slurm cancels a job like this: ranks get SIGTERM, and SIGUSR1 through srun.
 TEST(SignalWatcherTest, SigUsr1IsNeverTheSecondSignal) {
   for (const int first : {SIGTERM, SIGUSR1}) {
     std::atomic<int> calls = 0;
@@ -501,7 +501,7 @@ TEST(SignalWatcherTest, SigUsr1IsNeverTheSecondSignal) {
   }
 }
 
-// As timeout(1) sends them.
+// timeout(1) sends its signals like this.
 TEST(SignalWatcherTest, ASecondSignalAtOnceIsTheFirst) {
   signal(SIGHUP, SIG_DFL);  // Tests may run under nohup.
   ASSERT_OK_AND_ASSIGN(const auto watcher, SignalWatcher::Start([] {}));

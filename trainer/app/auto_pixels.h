@@ -1,4 +1,4 @@
-// The mean and the standard deviation of the images that are trained on.
+// The mean and the standard deviation of the training images.
 #ifndef PENSTOCK_TRAINER_APP_AUTO_PIXELS_H_
 #define PENSTOCK_TRAINER_APP_AUTO_PIXELS_H_
 
@@ -9,9 +9,9 @@
 
 namespace penstock {
 
-// Resolves --image-mean auto and --image-std auto: what `manifest` has of the training images that
-// the tensor `image` of `spec` is decoded from. kInvalidArgument: it has none, with what to do;
-// or `spec` decodes no such images.
+// Resolves --image-mean auto and --image-std auto: returns the statistics that `manifest` has for
+// the training images of the tensor `image` of `spec`. kInvalidArgument: the manifest has none (the
+// message says what to do), or `spec` decodes no such images.
 absl::StatusOr<PixelStatistics> AutoPixels(const Manifest& manifest, const v1::DecodeSpec& spec);
 
 }  // namespace penstock

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 constexpr char kSpec[] =
     R"(tensor { name: "mask" image { feature: "m" } } tensor { name: "image" image { feature: "i" } })";
 
-// Half of the images are black, half are white; of the feature "m" there are none.
+// Half of the images are black, half are white. The feature "m" has no images.
 Manifest MeasuredManifest() {
   constexpr uint64_t kMean = PixelSums::kMostMean, kSquare = PixelSums::kMostSquare;
   ManifestBuilder builder;

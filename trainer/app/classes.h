@@ -1,4 +1,4 @@
-// How many classes there are, and what they are called.
+// The number of classes and their names.
 #ifndef PENSTOCK_TRAINER_APP_CLASSES_H_
 #define PENSTOCK_TRAINER_APP_CLASSES_H_
 
@@ -12,23 +12,24 @@
 
 namespace penstock {
 
-// The names that the manifest has for the numbers of classes; empty: none.
+// The names that the manifest has for class numbers; empty if it has none.
 std::vector<std::string> ClassNamesOf(const Manifest& manifest);
 
-// The class's name, or its number if there is no name for it.
+// The class's name, or its number if it has no name.
 std::string ClassName(const std::vector<std::string>& names, size_t number);
 
-// Resolves --classes auto: as many classes as the resumed checkpoint has (0: there is none), else
-// as many as the manifest names. kInvalidArgument: it names none.
+// Resolves --classes auto: the number of classes of the resumed checkpoint (0: no checkpoint), else
+// the number that the manifest names. kInvalidArgument: the manifest names none.
 absl::StatusOr<size_t> AutoClasses(size_t of_checkpoint, size_t named);
 
-// "class 1 is "dog" in the checkpoint and "cow" in the manifest": the first difference of the names
-// that both have; empty: none.
+// The first difference of the names that both have: "class 1 is "dog" in the checkpoint and "cow"
+// in the manifest". Empty if there is none.
 std::string NameDifference(const std::vector<std::string>& of_checkpoint,
                            const std::vector<std::string>& of_manifest);
 
-// Puts the manifest's `names` into `info` where there is one for each class of the model, and says
-// on stderr where they are not those that it had. Else `info` keeps its own, if they are as many.
+// Puts the manifest's `names` into `info` if there is one for each class of the model, and prints
+// on stderr where they differ from the previous names. Otherwise `info` keeps its own names if
+// their number is right, and else has none.
 void UpdateClassNames(const std::vector<std::string>& names, CheckpointInfo& info);
 
 }  // namespace penstock

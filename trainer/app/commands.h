@@ -20,13 +20,13 @@ struct DevicesOptions {};
 // `options` must outlive `app`.
 void AddDevicesOptions(CLI::App& app, DevicesOptions& options);
 
-// The lines that RunDevices() prints: "[X] NCCL 2.28.3: /usr/lib/libnccl.so.2" for what is there,
-// "[ ] GPU: no NVIDIA driver" for what is not. Opens every GPU.
+// The lines that RunDevices() prints: "[X] NCCL 2.28.3: /usr/lib/libnccl.so.2" for something that
+// is present, "[ ] GPU: no NVIDIA driver" for something that is missing. Opens every GPU.
 std::string DescribeDevices();
 
 absl::Status RunDevices(const DevicesOptions& options);
 
-// penstock-train export: the weights of a checkpoint for other programs.
+// penstock-train export: writes a checkpoint's weights for other programs.
 struct ExportOptions {
   std::string checkpoint;
   std::string output;
@@ -35,61 +35,61 @@ struct ExportOptions {
 // `options` must outlive `app`.
 void AddExportOptions(CLI::App& app, ExportOptions& options);
 
-// Writes the safetensors file and a line on stdout.
+// Writes the safetensors file, and prints a line on stdout.
 absl::Status RunExport(const ExportOptions& options);
 
-// penstock-train predict: what a checkpoint's model says of positions, of image files or of the
-// records of a manifest.
+// penstock-train predict: predicts positions, image files or the records of a manifest with a
+// checkpoint's model.
 struct PredictOptions {
   std::string checkpoint;
   std::vector<std::string> fens;
   std::vector<std::string> images;
   RecordsFlags records;
-  std::string output = "predictions.npz";  // Of records.
-  std::string json;                        // Not of records.
+  std::string output = "predictions.npz";  // For records.
+  std::string json;                        // Not for records.
 };
 
 // `options` must outlive `app`.
 void AddPredictOptions(CLI::App& app, PredictOptions& options);
 
-// The model's score of each position, in order: as trained on, in (-1, 1).
-// kInvalidArgument: a FEN that is none, by its number and with the reason; an error of
-// LoadCheckpoint().
+// The model's score of each position, in order: the score that it was trained on, in (-1, 1).
+// kInvalidArgument: a FEN is invalid; the message has its number and the reason. Other errors are
+// those of LoadCheckpoint().
 absl::StatusOr<std::vector<float>> Predict(const std::string& checkpoint,
                                            const std::vector<std::string>& fens);
 
-// kInvalidArgument: not exactly one of positions, files and records is asked for, or a flag.
+// kInvalidArgument: not exactly one of positions, files and records is given, or a flag is wrong.
 absl::Status CheckPredict(const PredictOptions& options);
 
-// Prints a line a position, the likeliest classes of each image, or JSON; or writes the file of
-// records. REQUIRES: CheckPredict().
+// Prints one line per position, or the likeliest classes of each image, or JSON; for records,
+// writes the file. REQUIRES: CheckPredict().
 absl::Status RunPredict(const PredictOptions& options);
 
-// penstock-train evaluate: the loss of a checkpoint's model on the records of a manifest.
+// penstock-train evaluate: the loss of a checkpoint's model on a manifest's records.
 struct EvaluateOptions {
   std::string checkpoint;
   RecordsFlags records;
-  std::string confusion_matrix;  // A picture; empty: none.
+  std::string confusion_matrix;  // A PNG file; empty: none.
   std::string json;
 };
 
 // `options` must outlive `app`.
 void AddEvaluateOptions(CLI::App& app, EvaluateOptions& options);
 
-// kInvalidArgument names the flag.
+// kInvalidArgument: the message names the flag.
 absl::Status CheckEvaluate(const EvaluateOptions& options);
 
-// Prints a line, or JSON: on the machine and with the kind of device of the training, its own
-// evaluation to the last bit. Also writes the confusion matrix if it is asked for.
-// kFailedPrecondition: CheckHasConfusions(). Further errors as OpenJudgedRecords() and Evaluate().
-// REQUIRES: CheckEvaluate().
+// Prints a line, or JSON. On the same machine and the same kind of device, the result equals the
+// training's own evaluation bit for bit. Also writes the confusion matrix if asked to.
+// kFailedPrecondition: CheckHasConfusions(). Other errors are those of OpenJudgedRecords() and
+// Evaluate(). REQUIRES: CheckEvaluate().
 absl::Status RunEvaluate(const EvaluateOptions& options);
 
-// The centipawns that have this score by the formula of docs/reference/decode_operations.md with
-// its default numbers (A = 0.8, K = 400); beyond +-1,600 they are +-1,600: there scores mean mates.
+// The centipawns that have this score, by the formula of docs/reference/decode_operations.md with
+// its defaults (A = 0.8, K = 400). The result is limited to +-1,600; scores beyond that mean mates.
 double CentipawnsOf(float score);
 
-// penstock-train products: how fast a GPU multiplies a model's matrices, and nothing else.
+// penstock-train products: measures only how fast a GPU computes a model's matrix products.
 struct ProductsOptions {
   std::string model = "large";
   std::string device = "cuda";
@@ -102,13 +102,13 @@ struct ProductsOptions {
 // `options` must outlive `app`.
 void AddProductsOptions(CLI::App& app, ProductsOptions& options);
 
-// A line a product, and one for all.
+// One line per product, and one for all of them.
 std::string ProductsTable(const std::vector<ProductRate>& products);
-// The same for programs.
+// The same as JSON for programs.
 std::string ProductsJson(const ProductsOptions& options, const DeviceInfo& device,
                          const std::vector<ProductRate>& products);
 
-// Prints the table. kInvalidArgument: an option; kFailedPrecondition: no GPU.
+// Prints the table. kInvalidArgument: a wrong option. kFailedPrecondition: no GPU.
 absl::Status RunProducts(const ProductsOptions& options);
 
 }  // namespace penstock

@@ -17,7 +17,7 @@
 namespace penstock {
 namespace {
 
-// DrawCountGrid() draws at most this many pixels a side, and each class needs one.
+// DrawCountGrid() draws at most this many pixels per side, and each class needs one.
 constexpr size_t kMostDrawnClasses = 4000;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How often a model takes images of one class for another.
+// Counts how often a model mistakes images of one class for another.
 #ifndef PENSTOCK_TRAINER_APP_CONFUSION_MATRIX_H_
 #define PENSTOCK_TRAINER_APP_CONFUSION_MATRIX_H_
 
@@ -22,20 +22,20 @@ class ConfusionMatrix {
   // REQUIRES: classes > 0.
   explicit ConfusionMatrix(size_t classes) : classes_(classes), counts_(classes * classes) {}
 
-  // `logits` are (labels.size(), classes). Of equally likely classes the lowest number is taken, as
-  // in evaluations. REQUIRES: labels are classes.
+  // `logits` are (labels.size(), classes). Of equally likely classes, the lowest number counts, as
+  // in evaluations. REQUIRES: every label is a class number.
   void Add(std::span<const float> logits, std::span<const float> labels);
 
   uint64_t records() const;
   uint64_t hits() const;
   uint64_t count(size_t truth, size_t taken) const { return counts_[truth * classes_ + taken]; }
 
-  // Classes without a name in `names` have their number. `split` is where the records are from.
+  // Classes without a name in `names` show their number. `split` names the origin of the records.
   CountGrid Grid(const std::vector<std::string>& names, const std::string& split) const;
 
  private:
   size_t classes_;
-  std::vector<uint64_t> counts_;  // [truth][taken]
+  std::vector<uint64_t> counts_;  // [true class][likeliest class]
 };
 
 // kInvalidArgument: the name does not end in .png.
@@ -44,14 +44,14 @@ absl::Status CheckConfusionMatrixName(const std::string& path);
 // kFailedPrecondition: a model of boards, or more classes than a picture has room for.
 absl::Status CheckHasConfusions(const ModelConfig& model);
 
-// Counts what a model takes each row for, while an evaluation reads the batches. All that it is
-// given must outlive it.
+// Counts the predictions of a model while an evaluation reads batches. The constructor's arguments
+// must outlive this object.
 class ConfusionReader final : public BatchReader {
  public:
   ConfusionReader(BatchReader& reader, CpuBackend& backend, ConfusionMatrix& matrix)
       : reader_(reader), backend_(backend), matrix_(matrix) {}
 
-  // Errors of the reader and of CpuBackend::Logits().
+  // Errors are those of the reader and of CpuBackend::Logits().
   absl::StatusOr<BatchRows> Read(const InputBatch& batch) override;
 
  private:
@@ -61,7 +61,7 @@ class ConfusionReader final : public BatchReader {
   std::vector<float> logits_;
 };
 
-// Writes the picture of a grid, whole or not at all.
+// Writes the picture of a grid atomically.
 absl::Status WriteCountGrid(const CountGrid& grid, const std::string& path);
 
 }  // namespace penstock

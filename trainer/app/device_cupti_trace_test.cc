@@ -1,5 +1,5 @@
-// The same with CUPTI, the fake one: $PENSTOCK_TRACE_COPY names a file that a trace is copied to,
-// for other readers.
+// Traces a training with the fake CUPTI. $PENSTOCK_TRACE_COPY names a file to copy a trace to, for
+// other readers.
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -58,7 +58,7 @@ TEST_F(DeviceCuptiTraceTest, EveryKernelIsOnTheTrackOfItsStream) {
   EXPECT_THAT(names, IsSupersetOf({"attention", "layer norm backward", "fill"}));
   EXPECT_THAT(names, Contains("AdamW"));
   EXPECT_EQ(names.back(), "copy device to host");
-  // Slots have graphs by now: a launch is one call, and an arrow from it to its first kernel.
+  // Slots have graphs by now: a launch is one call, with one arrow to its first kernel.
   EXPECT_THAT(trace.arrow_starts, SizeIs(trace.arrow_ends.size()));
   EXPECT_GE(trace.arrow_ends.size(), 3u);
   EXPECT_FALSE(fake_.recording());
@@ -105,7 +105,7 @@ TEST_F(DeviceCuptiTraceTest, WhereItRefusesMarksTakeItsPlace) {
   EXPECT_EQ(training_.device_times()->source, "marks");
 }
 
-// Whether all that was queued is waited for while CUPTI records.
+// Records whether all queued work has been waited for while CUPTI records.
 class WaitsWhileRecording final : public ForwardingDevice {
  public:
   WaitsWhileRecording(std::unique_ptr<Device> device, FakeCupti& fake, bool& waited)
@@ -140,7 +140,7 @@ TEST_F(DeviceCuptiTraceTest, ATrainingThatIsBrokenOffWithinItsTraceLeavesNothing
   EXPECT_TRUE(waited);
   EXPECT_FALSE(fake_.recording());
   EXPECT_FALSE(fake_.subscribed());
-  EXPECT_OK(backend->Step(boards.rows(), {}).status());  // Tells nobody that is gone.
+  EXPECT_OK(backend->Step(boards.rows(), {}).status());  // The destroyed watch is not called.
 }
 
 TEST_F(DeviceCuptiTraceTest, AnotherProfilerIsToldOfBeforeTheTraining) {

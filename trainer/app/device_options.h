@@ -1,4 +1,4 @@
-// What penstock-train can be told about the device it trains on.
+// The options of penstock-train about the device that it trains on.
 #ifndef PENSTOCK_TRAINER_APP_DEVICE_OPTIONS_H_
 #define PENSTOCK_TRAINER_APP_DEVICE_OPTIONS_H_
 
@@ -21,35 +21,35 @@ struct DeviceFlags {
   uint64_t steps_per_launch = 1;
   bool allow_shared_gpu = false;
 
-  // kInvalidArgument names the option.
+  // kInvalidArgument: the message names the option.
   absl::Status Validate() const;
-  // kInvalidArgument: what was asked for is not there on the CPU, which `device` came to mean.
+  // kInvalidArgument: `device` resolved to the CPU, which lacks a requested feature.
   absl::Status CheckForCpu() const;
-  // Which of them change nothing on the CPU, as a line; empty: none was given.
+  // A line that names the given options that have no effect on the CPU; empty if there are none.
   std::string WithoutEffectOnCpu() const;
 };
 
 // `flags` must outlive `app`. Sets the group of the options that are added next.
 void AddDeviceOptions(CLI::App& app, DeviceFlags& flags);
 
-// Why a launch will never have as many steps as asked for, and the --look-ahead that is needed;
-// empty: it may.
+// If no launch can ever have as many steps as requested, the reason and the --look-ahead that is
+// needed; else empty.
 std::string LaunchesLackSlots(uint64_t steps_per_launch, uint64_t look_ahead_bytes,
                               uint64_t slot_bytes);
 
-// A --device.
+// A parsed --device.
 struct DeviceChoice {
   enum class Kind { kAuto, kCpu, kCuda } kind = Kind::kAuto;
-  std::optional<size_t> gpu = std::nullopt;  // Of "cuda:N".
+  std::optional<size_t> gpu = std::nullopt;  // N of "cuda:N".
 };
 
-// kInvalidArgument: none of auto, cpu, cuda and cuda:N.
+// kInvalidArgument: not auto, cpu, cuda or cuda:N.
 absl::StatusOr<DeviceChoice> ParseDevice(absl::string_view device);
 
-// Which of `gpus` GPUs the rank `local_rank` of its host takes: the one named, the only one that
-// its launcher lets it see, else its own number; with `allow_shared` ranks begin again at the
-// first. kInvalidArgument: there is no such GPU. That two ranks have the same is found when they
-// connect.
+// Which of `gpus` GPUs the rank `local_rank` of its host uses: the named one, else the only one
+// that the launcher makes visible, else GPU `local_rank`. With `allow_shared`, ranks wrap around to
+// the first GPU. kInvalidArgument: there is no such GPU. Two ranks on one GPU are detected when
+// they connect.
 absl::StatusOr<size_t> ChooseGpu(const DeviceChoice& choice, size_t local_rank, size_t gpus,
                                  bool allow_shared);
 

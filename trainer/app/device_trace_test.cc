@@ -1,4 +1,4 @@
-// A training on the emulated device, some of whose steps are traced.
+// Trains on the emulated device and traces some of the steps.
 #include <memory>
 #include <optional>
 
@@ -48,7 +48,7 @@ TEST(DeviceTraceTest, TheThreadOfLaunchesHasATrack) {
   for (const nlohmann::json& span : trace.tracks.at("launches")) {
     EXPECT_EQ(span["name"], "launch");
   }
-  // A step is launched while the one before it is computed.
+  // A step is launched while the previous one is being computed.
   EXPECT_THAT(trace.StepsOf("launches"), AnyOf(ElementsAre(3, 4, 5), ElementsAre(4, 5, 6)));
 }
 
@@ -75,7 +75,7 @@ TEST(DeviceTraceTest, ALaunchOfSeveralStepsIsOneSpan) {
   EXPECT_EQ(training.device_times()->sum.steps, 6u);
 }
 
-// Whatever its emulation took: the times are a small step's on a GPU.
+// The times are those of a small step on a GPU, not those of the emulation.
 TEST(DeviceVerdictTest, ATrainingOnADeviceIsJudgedAsAGpus) {
   TracedTraining training;
   ASSERT_OK(training.Run(Emulated(), {}, /*steps=*/7, /*traced=*/""));

@@ -22,7 +22,7 @@ std::string Line(absl::string_view what, const absl::Status& there) {
   return absl::StrCat("    [ ] ", what, ": ", there.message(), "\n");
 }
 
-// Adds a line for each GPU to `text`; whether one can be used.
+// Adds a line for each GPU to `text`. Returns whether one can be used.
 bool DescribeGpus(std::string& text) {
   const absl::StatusOr<size_t> gpus = CountGpus();
   if (!gpus.ok()) text += Line("GPU", gpus.status());
@@ -43,7 +43,7 @@ bool DescribeGpus(std::string& text) {
 absl::Status DescribeLibrary(const LibrarySpec& spec, const std::vector<std::string>& folders,
                              std::string& text) {
   const absl::StatusOr<SharedLibrary> library = SharedLibrary::Open(spec, folders);
-  if (!library.ok()) {  // It begins with the name.
+  if (!library.ok()) {  // The message begins with the library's name.
     absl::StrAppend(&text, "    [ ] ", library.status().message(), "\n");
     return library.status();
   }

@@ -31,7 +31,7 @@ Json RecordJson(uint64_t id, const Manifest& manifest) {
 
 std::string DivergenceJson(const Divergence& divergence, const Manifest& manifest) {
   Json rows = Json::array();
-  // Of a row: its prediction, or its loss and its class.
+  // Per row: the prediction, or the loss and the class.
   const size_t results = std::max<size_t>(
       1, divergence.predictions.size() / std::max<size_t>(1, divergence.batch.rows));
   for (size_t row = 0; row < divergence.batch.rows; ++row) {
@@ -57,7 +57,7 @@ std::string ReportDivergence(const Divergence& divergence, const Manifest& manif
   const std::string path = absl::StrCat(folder, folder.empty() ? "" : "/", "diverged-step-",
                                         divergence.step, mark, ".json");
   const std::string json = DivergenceJson(divergence, manifest);
-  std::error_code ignored;  // Then the file cannot be written either.
+  std::error_code ignored;  // If this fails, writing the file fails too.
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   const absl::Status written = WriteFileAtomically(path, BytesOf(json));
   if (!written.ok()) return absl::StrCat("; its records could not be listed: ", written.message());

@@ -1,4 +1,4 @@
-// The records of a batch that a training diverged on, written out to be looked at.
+// Writes out the records of the batch on which a training diverged, for inspection.
 #ifndef PENSTOCK_TRAINER_APP_DIVERGENCE_REPORT_H_
 #define PENSTOCK_TRAINER_APP_DIVERGENCE_REPORT_H_
 
@@ -10,12 +10,12 @@
 namespace penstock {
 
 // {"step", "position", "problem", "rows": [{"row", "record_id", "shard", "chunk_offset", "record",
-// "replaced", "finite"}]}: each row's record, by its number over the manifest and in its shard, and
+// "replaced", "finite"}]}: for each row, its record's number in the manifest and in its shard, and
 // whether the model's prediction for it was a number.
 std::string DivergenceJson(const Divergence& divergence, const Manifest& manifest);
 
-// Writes it as diverged-step-N<mark>.json into `folder` (empty: into the current one). Returns what
-// to tell: where it is, or why it could not be written.
+// Writes this as diverged-step-N<mark>.json into `folder` (empty: the current one). Returns a line
+// to print: the file's path, or why it could not be written.
 std::string ReportDivergence(const Divergence& divergence, const Manifest& manifest,
                              const std::string& folder, const std::string& mark = "");
 

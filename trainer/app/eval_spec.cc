@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// 8/7 of `side`, rounded, as images-eval has it.
+// 8/7 of `side`, rounded, as in images-eval.
 uint32_t ShorterSideFor(uint32_t side) {
   const uint64_t shorter = (uint64_t{side} * 16 + 7) / 14;
   return static_cast<uint32_t>(std::min<uint64_t>(shorter, ImageOps::kMaxSide));
@@ -28,7 +28,7 @@ bool FlipsAtRandom(const v1::Image& image) { return image.flip() > 0 && image.fl
 void RemoveChance(v1::Image& image) {
   if (FlipsAtRandom(image)) image.clear_flip();
   if (!image.has_random_resized_crop()) return;
-  const v1::Image::RandomResizedCrop crop = image.random_resized_crop();  // The new crop clears it.
+  const v1::Image::RandomResizedCrop crop = image.random_resized_crop();  // It is cleared below.
   TakeCentralPart(crop.height(), crop.width(), image);
 }
 

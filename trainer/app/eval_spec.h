@@ -1,4 +1,4 @@
-// The decode spec that evaluations read with.
+// The decode spec for evaluations.
 #ifndef PENSTOCK_TRAINER_APP_EVAL_SPEC_H_
 #define PENSTOCK_TRAINER_APP_EVAL_SPEC_H_
 
@@ -8,19 +8,19 @@
 
 namespace penstock {
 
-// Returns the evaluation's counterpart of `spec`: the same tensors, with nothing drawn at random
-// where that can be said. It looks at what a spec does, not at its name or where it is from.
+// Returns the evaluation's counterpart of `spec`: the same tensors without random operations, where
+// a replacement exists. Only the operations of the spec matter, not its name or origin.
 //   random_resized_crop  resize_shorter to 8/7 of the output's longer side, and the central part:
-//                        images-train:72 becomes images-eval:72
+//                         images-train:72 becomes images-eval:72
 //   flip below 1         no flip
-//   random_crop          stays: a central part that is not resized has no operation
+//   random_crop          stays: no operation takes a central part without resizing
 v1::DecodeSpec EvalSpecOf(v1::DecodeSpec spec);
 
-// "random_crop of tensor 'image', flip of tensor 'mask'": what `spec` draws at random; empty:
-// nothing.
+// The random operations of `spec`: "random_crop of tensor 'image', flip of tensor 'mask'". Empty if
+// there are none.
 std::string RandomOperationsOf(const v1::DecodeSpec& spec);
 
-// The operation of the tensor that models of images read; null: it is not of encoded images.
+// The operation of the tensor that image models read; null if that tensor is not an encoded image.
 const v1::Image* ImageOf(const v1::DecodeSpec& spec);
 
 }  // namespace penstock

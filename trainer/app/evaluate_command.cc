@@ -39,7 +39,7 @@ absl::Status CheckEvaluate(const EvaluateOptions& options) {
 
 namespace {
 
-// Batches come through `reader`.
+// Evaluates on batches that come through `reader`.
 absl::StatusOr<Evaluation> EvaluateWith(JudgedRecords& judged, BatchReader& reader) {
   const CheckpointInfo& info = judged.info;
   const double train_mean =
@@ -47,7 +47,7 @@ absl::StatusOr<Evaluation> EvaluateWith(JudgedRecords& judged, BatchReader& read
   return Evaluate(*judged.backend, reader, *judged.input, train_mean);
 }
 
-// The same evaluation, which also writes the picture.
+// The same evaluation; also writes the picture.
 absl::StatusOr<Evaluation> EvaluateConfusions(const EvaluateOptions& options,
                                               JudgedRecords& judged) {
   PENSTOCK_RETURN_IF_ERROR(CheckHasConfusions(judged.info.model));
@@ -59,7 +59,7 @@ absl::StatusOr<Evaluation> EvaluateConfusions(const EvaluateOptions& options,
   return evaluation;
 }
 
-// If labels mean other classes, the numbers of the evaluation mean nothing.
+// If labels mean other classes, the results of the evaluation mean nothing.
 absl::Status CheckSameClasses(const JudgedRecords& judged) {
   const std::string difference = judged.name_difference();
   if (difference.empty()) return absl::OkStatus();

@@ -70,7 +70,7 @@ absl::StatusOr<EventFile> EventFile::Open(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return ErrnoToStatus(error.value(), absl::StrCat("making the folder ", folder));
-  // TensorBoard reads what has "tfevents" in its name, in the order of the names.
+  // TensorBoard reads files with "tfevents" in their names, in the order of the names.
   file.path_ = absl::StrCat(folder, "/events.out.tfevents.", absl::ToUnixNanos(absl::Now()), ".",
                             ::getpid(), ".penstock");
   file.file_.reset(std::fopen(file.path_.c_str(), "wxe"));

@@ -20,18 +20,18 @@ using Scalar = std::pair<absl::string_view, double>;  // "train/loss" and its va
 // The bytes of tensorflow.Event (tensorflow/core/util/event.proto) with a Summary of simple values.
 std::string ScalarEvent(double wall_time, uint64_t step, std::initializer_list<Scalar> scalars);
 
-// Appends to a new file in a folder, each event flushed, so that TensorBoard follows a training.
-// Not thread-safe.
+// Appends to a new file in a folder. Flushes every event, so that TensorBoard can follow a
+// training. Not thread-safe.
 class EventFile {
  public:
-  // An empty folder: nothing is written. It is made if it is not there; every run of the program
-  // adds a file, and TensorBoard shows them as one.
+  // If `folder` is empty, nothing is written. Creates the folder if it is missing. Every run of the
+  // program adds a file, and TensorBoard shows them as one.
   static absl::StatusOr<EventFile> Open(const std::string& folder);
 
-  // At the time of the call.
+  // Writes an event with the current time.
   void Write(uint64_t step, std::initializer_list<Scalar> scalars);
   bool is_open() const { return file_ != nullptr; }
-  // What went wrong since Open().
+  // An error if a write has failed since Open().
   absl::Status status() const;
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 std::map<std::string, std::string> Metadata(const CheckpointInfo& info) {
   std::map<std::string, std::string> metadata = {
-      {"format", "pt"},  // What readers of PyTorch's weights look for.
+      {"format", "pt"},  // Readers of PyTorch's weights look for this.
       {"model", info.model.name},
       {"layers", absl::StrCat(info.model.layers)},
       {"dim", absl::StrCat(info.model.dim)},
@@ -35,7 +35,7 @@ std::map<std::string, std::string> Metadata(const CheckpointInfo& info) {
   return metadata;
 }
 
-// The trainings' own files are theirs: a slip of the keyboard must not cost one.
+// Refuses to overwrite the trainings' own files: a typing error must not cost one.
 absl::Status CheckTarget(const ExportOptions& options) {
   std::error_code none;
   if (!absl::EndsWith(options.output, ".ckpt") &&

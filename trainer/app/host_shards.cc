@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-// A text of this many bytes holds any cursor.
+// This many bytes hold any cursor.
 struct CursorText {
   char text[256] = {};
 };
@@ -36,7 +36,7 @@ absl::Status Differ(absl::string_view what, uint64_t own, size_t rank, uint64_t 
       absl::StrCat(what, " ", own, " on rank 0 and ", theirs, " on rank ", rank, ": ", cure));
 }
 
-// Counts rows of whole batches instead of the positions of one host, which others are not at.
+// Counts rows of whole batches: the positions of one host's data mean nothing to other hosts.
 class HostInput final : public Input {
  public:
   HostInput(Input& host, size_t hosts, uint64_t global_batch_size, uint64_t position)
@@ -65,7 +65,7 @@ class HostInput final : public Input {
 absl::StatusOr<HostPlace> FindHost(Communicator& ranks, const RankInfo& info) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<LocalPlace> all,
                             GatherOne(ranks, LocalPlace{info.local_rank, info.local_size}));
-  std::vector<size_t> seen(info.world_size);  // Ranks of each local rank.
+  std::vector<size_t> seen(info.world_size);  // Number of ranks with each local rank.
   HostPlace place{.host = 0, .hosts = all.size() / all[0].size};
   for (size_t r = 0; r < all.size(); ++r) {
     if (all[r].size != all[0].size) {
@@ -150,7 +150,7 @@ absl::Status HostShards::CompareCounts(Communicator& ranks, uint64_t steps,
 
 absl::StatusOr<std::string> HostShards::GatherCursors(Communicator& ranks,
                                                       const std::string& own) const {
-  // As it was read: no step was applied since.
+  // With a space, `own` is the text that was read: no step was applied since.
   if (!apart() || absl::StrContains(own, ' ')) return own;
   CursorText text;
   own.copy(text.text, sizeof(text.text) - 1);

@@ -1,4 +1,4 @@
-// --shard-by local-rank: data that is already split, each host training on its own.
+// --shard-by local-rank: the data is already split, and each host trains on its own part.
 #ifndef PENSTOCK_TRAINER_APP_HOST_SHARDS_H_
 #define PENSTOCK_TRAINER_APP_HOST_SHARDS_H_
 
@@ -18,36 +18,39 @@
 
 namespace penstock {
 
-// Which host this rank is on, as the launcher has it: the k-th rank of a local rank is on host k.
+// The host that this rank is on. The launcher defines it: the k-th rank with a local rank is on
+// host k.
 struct HostPlace {
   size_t host = 0;
   size_t hosts = 1;
 };
 
-// All ranks call it. kInvalidArgument unless every host has as many ranks.
+// All ranks must call this. kInvalidArgument: the hosts do not all have the same number of ranks.
 absl::StatusOr<HostPlace> FindHost(Communicator& ranks, const RankInfo& info);
 
-// What a rank's part of the data is. All ranks make one, alike. Thread-compatible.
+// Divides the data among hosts and ranks. Every rank makes one, with equal options.
+// Thread-compatible.
 class HostShards {
  public:
-  // Everything is one host's unless --shard-by local-rank is given.
+  // Treats all ranks as one host's unless --shard-by local-rank is given.
   static absl::StatusOr<HostShards> Find(Communicator& ranks, const TrainerOptions& options);
 
   // Whether there are several hosts, each with its own data.
   bool apart() const { return place_.hosts > 1; }
-  // The rows of a step that this rank's host reads, and this rank's part of them.
+  // Sets the rows of a step that this rank's host reads, and this rank's part of them.
   void Divide(LoaderOptions& loader) const;
-  // A batch of `host` as part of one of all hosts; positions count the rows of all hosts since the
-  // training began, of which `step` steps are done. Null where the hosts are one. Borrows `host`.
+  // Wraps `host` so that its batches count as parts of batches of all hosts. Positions count the
+  // rows of all hosts since the training began, which has done `step` steps. Returns null if there
+  // is one host. Borrows `host`.
   std::unique_ptr<Input> Join(Input& host, const TrainerOptions& options, uint64_t step) const;
 
-  // All ranks call these. kInvalidArgument: ranks of one host differ, naming them.
+  // All ranks must call these. kInvalidArgument: ranks of one host differ; the message names them.
   absl::Status CompareOrders(Communicator& ranks, uint64_t order_fingerprint) const;
   // kInvalidArgument: hosts differ.
   absl::Status CompareCounts(Communicator& ranks, uint64_t steps, bool has_holdout) const;
-  // Every host's cursor, in their order: what a checkpoint holds.
+  // The cursors of all hosts, in host order, as a checkpoint stores them.
   absl::StatusOr<std::string> GatherCursors(Communicator& ranks, const std::string& own) const;
-  // This host's. kInvalidArgument: they are of another number of hosts.
+  // This host's cursor. kInvalidArgument: the cursors are from another number of hosts.
   absl::StatusOr<Cursor> OwnCursor(absl::string_view cursors) const;
 
  private:

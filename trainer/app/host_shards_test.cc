@@ -20,7 +20,7 @@ struct Local {
   uint32_t rank, size;
 };
 
-// The host of every rank, or what is wrong.
+// Returns the host of every rank, or its error.
 std::vector<absl::StatusOr<HostPlace>> Places(const std::vector<Local>& locals) {
   std::vector<absl::StatusOr<HostPlace>> places(locals.size(), absl::UnknownError("not run"));
   RunRanks(static_cast<uint32_t>(locals.size()), [&](RankGroup& group) {
@@ -82,7 +82,7 @@ TEST_F(HostShardsTest, ACheckpointHoldsACursorOfEveryHost) {
   });
 }
 
-// Rank 0 of two, the other of which sends this byte again and again.
+// Rank 0 of two. The other rank always sends this byte.
 class Nonsense final : public Communicator {
  public:
   explicit Nonsense(uint8_t byte) : byte_(byte) {}
@@ -107,7 +107,7 @@ TEST_F(HostShardsTest, NonsenseOfAnotherRankIsNoCursor) {
           shards.GatherCursors(*ranks, Cursor().ToString()),
           StatusIs(absl::StatusCode::kInternal, HasSubstr("rank 1 says that it is on host")));
     }
-    Nonsense nothing(0);  // On host 0 as well, and nowhere yet.
+    Nonsense nothing(0);  // Says that it is on host 0 too, and has no cursor yet.
     EXPECT_OK(shards.GatherCursors(nothing, Cursor().ToString()));
   });
 }

@@ -24,7 +24,7 @@ absl::Status ApplyClasses(const std::string& classes, ModelConfig& model) {
   return absl::OkStatus();
 }
 
-// Sets `channels`, the model's, to what `option` says.
+// Sets `channels` of the model to the value of `option`.
 absl::Status ApplyChannels(absl::string_view option, const std::string& text,
                            const ModelConfig& model, Channels& channels) {
   if (text == kAutoValue) return model.is_image() ? absl::OkStatus() : OfImages(option, model);

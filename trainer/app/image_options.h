@@ -18,11 +18,11 @@ struct ImageFlags {
   std::string mean = ChannelsText(PixelStatistics().mean);
   std::string deviation = ChannelsText(PixelStatistics().deviation);
 
-  // Sets what they say in `model`, which keeps its own where they say auto. kInvalidArgument names
-  // the option; also where one is given for a model of boards.
+  // Sets the given values in `model`; for "auto", `model` keeps its own. kInvalidArgument: a wrong
+  // value, or an option given for a model of boards; the message names the option.
   absl::Status Apply(ModelConfig& model) const;
   bool auto_pixels() const { return mean == kAutoValue || deviation == kAutoValue; }
-  // Sets the mean and the deviation of `model` where they are auto.
+  // Sets the mean and the deviation of `model` if they are auto.
   void SetAutoPixels(const PixelStatistics& pixels, ModelConfig& model) const;
 };
 

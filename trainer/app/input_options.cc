@@ -50,11 +50,11 @@ LoaderOptions ToLoaderOptions(const TrainerOptions& options,
                               std::shared_ptr<const Manifest> manifest,
                               const v1::DecodeSpec& spec) {
   LoaderOptions loader;
-  FillLoaderOptions(options.source, loader).IgnoreError();  // Validate() has found none.
+  FillLoaderOptions(options.source, loader).IgnoreError();  // Validate() has already passed.
   loader.manifest = std::move(manifest);
   loader.spec = spec;
-  // The command line took no other word. Bytes and labels are the same in all, and only packed
-  // calls them by their features.
+  // The command line accepts only known words. Images are bytes and labels in every wire dtype, but
+  // only "packed" names them by their features.
   loader.dtype = IsOfImages(options) ? WireDtype::kI8 : *ParseWireDtype(options.BoardDtype());
   loader.global_batch_size = options.global_batch_size;
   loader.rank = options.rank.rank;
@@ -62,7 +62,7 @@ LoaderOptions ToLoaderOptions(const TrainerOptions& options,
   loader.report = [mark = RankMark(options.rank)](absl::string_view line) {
     PrintEscaped(stderr, "penstock: %s%s\n", mark, line);
   };
-  loader.record_ids = true;  // Named when a step diverges.
+  loader.record_ids = true;  // Named in the report if a step diverges.
   loader.plan.seed = options.seed;
   if (options.source.servers == kLocalServer) ShareHost(options.rank, ReadMachineLimits(), loader);
   return loader;

@@ -1,4 +1,4 @@
-// The loader's options, as the command line has them.
+// Loader options, built from the command line.
 #ifndef PENSTOCK_TRAINER_APP_INPUT_OPTIONS_H_
 #define PENSTOCK_TRAINER_APP_INPUT_OPTIONS_H_
 
@@ -12,27 +12,28 @@
 
 namespace penstock {
 
-// What Validate() cannot see: server:PATH of servers that have none, a file without a token.
+// Errors that Validate() cannot detect: server:PATH with servers that have no such manifest, or a
+// file without a token.
 absl::Status CheckInput(const TrainerOptions& options);
 
-// Those that training and evaluation share: all but split, shuffling and length.
-// REQUIRES: options.Validate(); `options` must outlive the loader.
+// The options that training and evaluation share: all but the split, shuffling and length.
+// REQUIRES: options.Validate(). `options` must outlive the loader.
 LoaderOptions ToLoaderOptions(const TrainerOptions& options,
                               std::shared_ptr<const Manifest> manifest, const v1::DecodeSpec& spec);
 
 // Makes the loader read every record of `split` once, in file order.
 void ReadOnceInOrder(Split split, LoaderOptions& loader);
 
-// What each rank's own engine of "local:" may take, where a host's ranks share cores and memory:
-// all its engines together have the cores, and a quarter of the memory for training; half of that
-// more while they evaluate, each with an engine of its own.
+// Limits the engine of "local:" that each rank has, because the ranks of a host share its cores and
+// memory. All engines of a host together get its cores, and a quarter of its memory for training.
+// While the ranks evaluate, each with another engine, they get half of that in addition.
 void ShareHost(const RankInfo& rank, const MachineLimits& machine, LoaderOptions& loader);
 void HalveForEvaluation(LoaderOptions& loader);
 
-// What the loader's slots take of the host's memory, and what "local:" does, at most.
+// Upper bounds of the host memory that the loader's slots and "local:" take.
 MemoryUse SlotUse(const LoaderStats& stats);
 MemoryUse EngineUse(const TrainerOptions& options, const Manifest& manifest);
-// On stderr, where --steps-per-launch has no effect for want of them.
+// Warns on stderr if --steps-per-launch has no effect because there are too few slots.
 void WarnOfFewSlots(const TrainerOptions& options, const LoaderStats& stats);
 
 }  // namespace penstock

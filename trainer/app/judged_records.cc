@@ -45,8 +45,8 @@ GemmEngine EngineOf(const CheckpointInfo& info) {
 
 constexpr char kCheckpointSpec[] = "the checkpoint's spec";
 
-// The spec that records are read with, chosen from `named` and the manifest's. `as_trained`: it is
-// that of the training's evaluations, to the bit.
+// Chooses the spec for reading records, from `named` and the manifest's. With `as_trained`, `named`
+// is the spec of the training's evaluations, which must not be changed.
 absl::StatusOr<SpecChoice> JudgedSpec(bool as_trained, v1::DecodeSpec named,
                                       const Manifest& manifest) {
   PENSTOCK_ASSIGN_OR_RETURN(SpecChoice choice, ChooseSpec(std::move(named), manifest));

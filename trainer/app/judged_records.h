@@ -1,4 +1,4 @@
-// A checkpoint's model, and records for it.
+// A checkpoint's model, with records to evaluate or predict.
 #ifndef PENSTOCK_TRAINER_APP_JUDGED_RECORDS_H_
 #define PENSTOCK_TRAINER_APP_JUDGED_RECORDS_H_
 
@@ -16,8 +16,9 @@
 
 namespace penstock {
 
-// With the weights of `loaded`, which it takes. The virtual shards, the rows of a block and the
-// precision are those of the training, so that the bits are its evaluations' on the same machine.
+// Builds a backend with the weights of `loaded`, and takes them from it. The virtual shards, the
+// rows of a block and the precision are those of the training, so that results equal its
+// evaluations bit for bit on the same machine.
 absl::StatusOr<std::unique_ptr<CpuBackend>> RestoreBackend(Checkpoint& loaded, uint64_t threads);
 
 // Not thread-safe.
@@ -26,22 +27,22 @@ struct JudgedRecords {
   std::shared_ptr<const Manifest> manifest;  // Shared with the input.
   std::unique_ptr<CpuBackend> backend;
   std::unique_ptr<BatchReader> reader;
-  // Batches as large as those of the training, each record once, in file order.
+  // Reads each record once, in file order. Batches are as large as those of the training.
   std::unique_ptr<Input> input;
 
-  // The checkpoint's, or the manifest's where it has none.
+  // The checkpoint's names, or the manifest's if the checkpoint has none.
   std::vector<std::string> class_names() const;
-  // As NameDifference() has it: labels of the records mean other classes than the model's.
+  // The result of NameDifference(). If it is not empty, labels of the records mean other classes
+  // than the model's.
   std::string name_difference() const;
 };
 
-// Without --spec, images are read with the spec that the checkpoint's evaluations were read with,
-// as it is; else with EvalSpecOf() the spec that is named or the manifest's. Says on stderr what is
-// drawn at random all the same.
-// REQUIRES: CheckRecordsFlags().
-// kInvalidArgument: records that are not the model's, or --dtype packed for a model of images.
-// kFailedPrecondition: boards whose spec makes other targets of scores than the training's. Further
-// errors as LoadCheckpoint(), OpenManifest() and Loader::Open().
+// Without --spec, images are read with the spec of the checkpoint's evaluations, unchanged.
+// Otherwise records are read with EvalSpecOf() of the named spec or of the manifest's. Prints on
+// stderr which operations still draw at random. REQUIRES: CheckRecordsFlags(). kInvalidArgument:
+// the records do not fit the model, or --dtype packed for a model of images. kFailedPrecondition:
+// the spec of boards turns scores into other targets than the training's spec. Other errors are
+// those of LoadCheckpoint(), OpenManifest() and Loader::Open().
 absl::StatusOr<JudgedRecords> OpenJudgedRecords(const std::string& checkpoint,
                                                 const RecordsFlags& flags);
 

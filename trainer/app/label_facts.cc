@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// 0 too where labels may be a default, to which nothing is added.
+// Also 0 if a label may be a default, because nothing is added to a default.
 int64_t AddedToLabels(const v1::DecodeSpec& spec) {
   for (const v1::TensorSpec& tensor : spec.tensor()) {
     if (tensor.name() != "label" || !tensor.has_label()) continue;

@@ -1,4 +1,4 @@
-// What a training or an evaluation knows about its classes and labels.
+// Facts about classes and labels, for messages of a training or an evaluation.
 #ifndef PENSTOCK_TRAINER_APP_LABEL_FACTS_H_
 #define PENSTOCK_TRAINER_APP_LABEL_FACTS_H_
 
@@ -10,9 +10,9 @@
 
 namespace penstock {
 
-// The facts for `model`, which is of images. `from` says where its number of classes is from.
-// `spec` reads the records of `manifest`; `builtin` is the built-in one that could: "images-train".
-// `manifest` must outlive the result.
+// Builds the facts for `model`, which must be of images. `from` is the source of its number of
+// classes. `spec` reads the records of `manifest`; `builtin` is the built-in spec that could read
+// them: "images-train". `manifest` must outlive the result.
 LabelFacts LabelFactsOf(const ModelConfig& model, ClassesFrom from, const Manifest& manifest,
                         const v1::DecodeSpec& spec, absl::string_view builtin);
 

@@ -1,4 +1,4 @@
-// What is said while ranks keep others waiting.
+// Messages about ranks that keep others waiting.
 #ifndef PENSTOCK_TRAINER_APP_LATE_REPORT_H_
 #define PENSTOCK_TRAINER_APP_LATE_REPORT_H_
 
@@ -11,27 +11,27 @@
 
 namespace penstock {
 
-// What a training has been doing: "step 411 took 0.152 s (compute 0.149, collective 0.003), ...;
-// since then 61.2 s (compute 1.01, collective 60.1), now in collective for 60.1 s": the last four
-// steps, and phases of a hundredth of a step or more. Empty before recorder.Start().
+// A training's recent work: "step 411 took 0.152 s (compute 0.149, collective 0.003), ...; since
+// then 61.2 s (compute 1.01, collective 60.1), now in collective for 60.1 s". Covers the last four
+// steps, and phases of at least a hundredth of a step. Empty before recorder.Start().
 std::string DescribeRecentSteps(const StepRecorder& recorder,
                                 StepRecorder::Clock::time_point now = StepRecorder::Clock::now());
 
-// Adds to who is late what this rank's last steps were, and what it is at. Thread-safe.
+// Adds this rank's last steps and its current phase to reports of late ranks. Thread-safe.
 class LateReport {
  public:
-  // `mark` says which rank this is: RankMark().
+  // `mark` names this rank: RankMark().
   explicit LateReport(std::string mark) : mark_(std::move(mark)) {}
 
-  // Null: there are no steps. `recorder` must stay until null is watched.
+  // Null means that there are no steps. `recorder` must stay alive until Watch(nullptr).
   void Watch(const StepRecorder* recorder) {
     MutexLock lock(&mutex_);
     recorder_ = recorder;
   }
 
-  // `late` as LateWatch has it, and a second line of the steps if there are any.
+  // `late`, as LateWatch passes it, and a second line about the steps if there are any.
   std::string Lines(absl::string_view late) const;
-  // Those on stderr.
+  // Prints these lines on stderr.
   void Tell(absl::string_view late) const;
 
  private:

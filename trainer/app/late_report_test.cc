@@ -38,7 +38,7 @@ TEST(RecentStepsTest, TellsOfTheLastStepsAndOfWhatHangs) {
                              "61.2 s (collective 61.2), now in collective for 61.2 s"));
 }
 
-// A watchdog asks while the training goes on.
+// A watchdog asks while the training continues.
 TEST(RecentStepsTest, AnotherThreadMayAsk) {
   StepRecorder recorder;
   recorder.Start(1);

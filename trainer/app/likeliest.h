@@ -1,4 +1,4 @@
-// Logits as probabilities, and the likeliest classes.
+// Turns logits into probabilities, and finds the likeliest classes.
 #ifndef PENSTOCK_TRAINER_APP_LIKELIEST_H_
 #define PENSTOCK_TRAINER_APP_LIKELIEST_H_
 
@@ -8,11 +8,11 @@
 
 namespace penstock {
 
-// The softmax of each row of logits (rows, classes), in its place.
+// Replaces each row of logits (rows, classes) by its softmax.
 void SoftmaxRows(size_t classes, std::span<float> logits);
 
-// The numbers of the `most` likeliest classes, or of all if they are fewer, the likeliest first; of
-// equals the lower number comes first.
+// The numbers of the `most` likeliest classes (all classes if there are fewer), the likeliest
+// first. Of equally likely classes, the lower number comes first.
 std::vector<size_t> Likeliest(std::span<const float> probabilities, size_t most);
 
 }  // namespace penstock

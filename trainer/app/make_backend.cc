@@ -37,7 +37,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeCpuBackend(const TrainerOptions& op
   return CpuBackend::Create(model, cpu);
 }
 
-// The GPU of this rank, counted among those that the process sees.
+// Opens this rank's GPU, counted among those that the process sees.
 absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const TrainerOptions& options,
                                                    const DeviceChoice& choice) {
   PENSTOCK_ASSIGN_OR_RETURN(const size_t gpus, CountGpus());
@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const TrainerOptions& options
   return OpenGpu(gpu, /*traced=*/!options.profile.steps.empty());
 }
 
-// Null: the CPU.
+// Returns null for the CPU.
 absl::StatusOr<std::unique_ptr<Device>> FindDevice(const TrainerOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(const DeviceChoice choice, ParseDevice(options.device.device));
   const bool is_auto = choice.kind == DeviceChoice::Kind::kAuto;
@@ -98,7 +98,8 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeDeviceBackend(
     gradient_ranks = std::make_unique<GatedCommunicator>(std::move(gradient_ranks), gate->last());
   }
   const DeviceBackendOptions cuda = CudaOptions(options, model, *device, HostRanks(ranks, gate));
-  // Whatever waits for a GPU that hangs: until then the other ranks can hear why.
+  // Ends the process if a GPU hangs, no matter what waits for it. Until then other ranks can still
+  // hear the reason.
   auto end_soon = [mark = RankMark(options.rank)](const absl::Status& why) {
     EndProcessWithin(absl::Seconds(15), absl::StrCat("penstock-train: ", mark, why.message()));
   };
@@ -120,7 +121,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& optio
                                                      GatedCommunicator* gate,
                                                      const LateReport& late) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, FindDevice(options));
-  // Before those with a GPU wait for one of each rank.
+  // Must come before ranks with a GPU wait for the GPU of every rank.
   PENSTOCK_RETURN_IF_ERROR(
       CompareSettings(ranks.communicator(), {{"the device", device ? "a GPU" : "the CPU"}}));
   if (device == nullptr) return MakeCpuBackend(options, model, HostRanks(ranks, gate));

@@ -1,4 +1,4 @@
-// What --device and the options beside it choose.
+// Creates the backend that --device and related options choose.
 #ifndef PENSTOCK_TRAINER_APP_MAKE_BACKEND_H_
 #define PENSTOCK_TRAINER_APP_MAKE_BACKEND_H_
 
@@ -14,13 +14,13 @@
 
 namespace penstock {
 
-// Of --dtype.
+// The format that --dtype chooses.
 InputFormat FormatOf(const TrainerOptions& options, const ModelConfig& model);
 
-// `ranks`, `gate`, around its communicator, and `late` must outlive the backend; where there is a
-// gate, gradients go through one like it. Of a GPU, rank 0 prints what memory it will take; of the
-// CPU, which options have no effect there. An error names the option. kFailedPrecondition: there is
-// no such device, and why.
+// `ranks`, `late` and `gate` (null, or around the communicator of `ranks`) must outlive the
+// backend. With a gate, gradients also go through a gate like it. Rank 0 prints the memory that a
+// GPU will take, or the options that have no effect on the CPU. Errors name the option.
+// kFailedPrecondition: there is no such device; the message says why.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& options,
                                                      const ModelConfig& model, RankGroup& ranks,
                                                      GatedCommunicator* gate,

@@ -13,7 +13,7 @@ namespace {
 
 std::string Key(size_t rank) { return absl::StrCat("rank ", rank, " has opened its data"); }
 
-// One rank's wait for others.
+// One rank's waiting for other ranks.
 class Turn {
  public:
   Turn(const RankInfo& info, StoreClient& store, const OpenInTurnOptions& options)
@@ -32,19 +32,19 @@ class Turn {
   int told_ = 0;
 };
 
-// In slices, so that a signal is heard.
+// Waits in slices, so that it notices a signal.
 absl::Status Turn::WaitFor(size_t rank) {
   while (true) {
     const absl::Status status = store_.Get(Key(rank), absl::Milliseconds(100)).status();
     if (status.ok()) return status;
-    // First: others that are stopped too may have ended.
+    // Must come first: if other ranks are stopped too, they may have ended already.
     if (options_.should_stop && options_.should_stop()) return absl::CancelledError("interrupted");
     if (!absl::IsDeadlineExceeded(status)) return status;
     TellIfLate();
   }
 }
 
-// Rank 0 alone where it is its turn.
+// Returns rank 0 alone while rank 0 has not opened its data.
 std::vector<size_t> Turn::NotOpened() const {
   std::vector<size_t> ranks;
   for (size_t rank = 0; rank < info_.world_size; ++rank) {

@@ -1,4 +1,4 @@
-// How ranks open their data, which may have to be indexed first: however long that takes.
+// Opens the data of all ranks in turn. It may have to be indexed first, for any length of time.
 #ifndef PENSTOCK_TRAINER_APP_OPEN_IN_TURN_H_
 #define PENSTOCK_TRAINER_APP_OPEN_IN_TURN_H_
 
@@ -14,17 +14,18 @@
 namespace penstock {
 
 struct OpenInTurnOptions {
-  std::function<bool()> should_stop = {};  // Asked while it waits. Empty: never.
-  // Told after every `late_after` that this rank waits, in a line, whose data is not open yet.
+  std::function<bool()> should_stop = {};  // Polled while waiting. Empty: never stops.
+  // Called each time this rank has waited another `late_after`, with a line that names the ranks
+  // whose data is not open yet.
   absl::Duration late_after = absl::Seconds(60);
   std::function<void(absl::string_view)> report = {};
 };
 
-// Calls `open` on rank 0, then on all others, which find its manifest if they share the folder;
-// returns once all have opened theirs. Nothing here has a time limit: what is waited for goes
-// through the store, not through the communicator, and is told of. Null `store`: one rank is alone.
-// kCancelled: should_stop() said so while it waited, here or on another rank. kUnavailable: a rank
-// was lost meanwhile.
+// Calls `open` on rank 0, then on all other ranks, which find its manifest if they share the
+// folder. Returns once every rank has opened its data. There is no time limit: ranks wait through
+// the store, not through the communicator, and report late ranks. `store` is null if there is only
+// one rank. kCancelled: should_stop() returned true while waiting, here or on another rank.
+// kUnavailable: a rank was lost meanwhile.
 absl::Status OpenInTurn(const RankInfo& info, StoreClient* store, const OpenInTurnOptions& options,
                         absl::FunctionRef<absl::Status()> open);
 

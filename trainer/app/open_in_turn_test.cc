@@ -33,7 +33,7 @@ TEST(OpenInTurnTest, OneRankAloneOpens) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no shard")));
 }
 
-// Rank 1 is told to stop while rank 0 still indexes; rank 0 hears of it.
+// Rank 1 is told to stop while rank 0 is still indexing. Rank 0 learns of it.
 TEST(OpenInTurnTest, AWaitingRankCanBeStopped) {
   RunRanks(2, [&](RankGroup& group) {
     StoreClient& store = *group.store();
@@ -50,7 +50,7 @@ TEST(OpenInTurnTest, AWaitingRankCanBeStopped) {
   });
 }
 
-// Rank 0 failed because of the same signal, as one that is killed would.
+// Rank 0 fails because of the same signal, like a rank that is killed.
 TEST(OpenInTurnTest, AStoppedRankIsStoppedWhateverBecameOfTheOthers) {
   RunRanks(2, [](RankGroup& group) {
     StoreClient& store = *group.store();
@@ -73,7 +73,7 @@ TEST(OpenInTurnTest, ARankThatCannotOpenEndsAll) {
   });
 }
 
-// Tells `heard` of lines that begin so.
+// Releases `heard` for each line that begins with `begin`.
 OpenInTurnOptions Listening(std::counting_semaphore<>& heard, absl::string_view begin) {
   return {.late_after = absl::Milliseconds(1), .report = [&heard, begin](absl::string_view line) {
             if (absl::StartsWith(line, begin)) heard.release();

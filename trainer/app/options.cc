@@ -129,7 +129,7 @@ void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
   AddProfileOptions(app, o.profile);
 }
 
-// One would take the place of the other.
+// Two outputs in one file would overwrite each other.
 absl::Status CheckFilesDiffer(const TrainerOptions& o) {
   std::map<std::string, const char*> flags;
   const std::pair<const char*, std::string> files[] = {
@@ -146,8 +146,8 @@ absl::Status CheckFilesDiffer(const TrainerOptions& o) {
   return absl::OkStatus();
 }
 
-// Where each host has data of its own. Also a multiple of the virtual shards, so that it is not
-// refused for those next.
+// For hosts with data of their own. Proposes multiples of the virtual shards too, so that the next
+// check does not refuse them.
 absl::Status CheckEqualRows(const TrainerOptions& options) {
   const uint64_t batch = options.global_batch_size, ranks = options.rank.world_size;
   if (batch % ranks == 0) return absl::OkStatus();
@@ -159,7 +159,7 @@ absl::Status CheckEqualRows(const TrainerOptions& options) {
                    below, " and ", below + unit));
 }
 
-// Of `options.steps` of this rank; 0: as many as a diagnosis has unless it is told, which are
+// Checks this rank's share of `options.steps`. 0 means the default number of a diagnosis, which is
 // enough.
 absl::Status CheckDiagnosedSteps(const TrainerOptions& options) {
   const uint64_t steps = options.steps;

@@ -1,4 +1,4 @@
-// What penstock-train can be told.
+// The options of penstock-train.
 #ifndef PENSTOCK_TRAINER_APP_OPTIONS_H_
 #define PENSTOCK_TRAINER_APP_OPTIONS_H_
 
@@ -21,7 +21,7 @@
 
 namespace penstock {
 
-// The values of --dtype. Auto is packed for boards; images always travel as bytes.
+// The values of --dtype. "auto" means packed for boards; images always travel as bytes.
 inline const std::vector<std::string> kDtypes = {kAutoValue, "packed", "i8", "f32"};
 
 // kInvalidArgument: `model` cannot be trained with this --dtype.
@@ -30,7 +30,7 @@ absl::Status CheckDtype(absl::string_view dtype, const ModelConfig& model);
 struct TrainerOptions {
   std::string manifest;
   SourceFlags source;
-  std::string eval_spec;  // Empty: EvalSpecOf(that of `source`).
+  std::string eval_spec;  // Empty: EvalSpecOf() the spec of `source`.
   std::string dtype = kAutoValue;
 
   std::string model = "tiny";
@@ -75,25 +75,25 @@ struct TrainerOptions {
   MetricsFlags metrics;
   ProfileOptions profile;
   bool print_config = false;
-  std::string config;  // All of them as --print-config prints them: what ranks compare.
+  std::string config;  // All options as --print-config prints them; ranks compare it.
 
-  // kInvalidArgument: a wrong value or combination, naming the option and what it accepts.
+  // kInvalidArgument: a wrong value or combination; the message names the option and what it
+  // accepts.
   absl::Status Validate() const;
 
-  // What --model and the options of it say; with --classes auto the classes are still to be found.
-  // kInvalidArgument: an impossible model.
+  // The model of --model and its options. With --classes auto, the number of classes is not yet
+  // set. kInvalidArgument: an impossible model.
   absl::StatusOr<ModelConfig> Model() const;
 
-  // "packed", "i8" or "f32": how records of boards travel.
+  // The wire dtype of board records: "packed", "i8" or "f32".
   absl::string_view BoardDtype() const;
 
-  // Passes over the data; 0: without end.
+  // Passes over the data; 0: no limit.
   uint64_t EpochLimit() const { return epochs == 0 && steps == 0 ? 1 : epochs; }
 };
 
-// Validates, and finds out which rank this process is.
-// kInvalidArgument: as Validate(), FindRank() and CheckShardsAndRanks() have it; a diagnosis of too
-// few steps.
+// Validates the options, and determines this process's rank. kInvalidArgument: an error of
+// Validate(), FindRank() or CheckShardsAndRanks(), or a diagnosis of too few steps.
 absl::Status Complete(TrainerOptions& options);
 
 // Declares every option, with its default, on `app`. `options` must outlive it.

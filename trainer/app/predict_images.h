@@ -1,4 +1,4 @@
-// Which classes a checkpoint's model finds the likeliest for image files.
+// Predicts the likeliest classes of image files with a checkpoint's model.
 #ifndef PENSTOCK_TRAINER_APP_PREDICT_IMAGES_H_
 #define PENSTOCK_TRAINER_APP_PREDICT_IMAGES_H_
 
@@ -16,7 +16,7 @@ namespace penstock {
 
 struct LikelyClass {
   size_t number = 0;
-  std::string name;  // The number where the checkpoint has no names.
+  std::string name;  // The class number if the checkpoint has no names.
   double probability = 0;
 };
 
@@ -25,22 +25,22 @@ struct ImagePrediction {
   std::vector<LikelyClass> classes;  // The likeliest first, at most five.
 };
 
-// How files become the model's images: by the operation `image` of the spec that evaluations were
-// read with, or its EvalSpecOf(): a file has no number that draws could be made from. Where that
-// has none, the shorter side is resized to side x 8/7 and the central crop taken. Says on stderr
-// what is drawn at random all the same. kInvalidArgument: the checkpoint's spec is none, or gives
-// other images than the model's.
+// The operations that turn files into the model's images: the operation of tensor `image` in the
+// spec of the training's evaluations, after EvalSpecOf(), because a file has no number to seed
+// random draws. Without such an operation, resizes the shorter side to side x 8/7 and takes the
+// central crop. Prints on stderr which operations still draw at random. kInvalidArgument: the
+// checkpoint's spec is invalid, or gives other images than the model reads.
 absl::StatusOr<ImageOps> OpsFor(const CheckpointInfo& info);
 
-// In the order of `files`, which are JPEG or PNG. kFailedPrecondition: a checkpoint of boards.
-// Other errors name the file: as ImageTransform::Apply() and ReadTextFile(); as
-// LoadCheckpoint().
+// Predictions in the order of `files`, which are JPEG or PNG. kFailedPrecondition: the checkpoint
+// is of a model of boards. Other errors are those of LoadCheckpoint(), and, with the file's name,
+// those of ImageTransform::Apply() and ReadTextFile().
 absl::StatusOr<std::vector<ImagePrediction>> PredictImages(const std::string& checkpoint,
                                                            const std::vector<std::string>& files);
 
 // [{"image": FILE, "classes": [{"class": 3, "name": "fox", "probability": 0.9}, ...]}, ...]
 nlohmann::ordered_json ToJson(const std::vector<ImagePrediction>& images);
-// The file, and a line a class: "  93.1 %  fox".
+// The file's name, then one line per class: "  93.1 %  fox".
 std::string ToText(const ImagePrediction& image);
 
 }  // namespace penstock

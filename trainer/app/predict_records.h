@@ -1,4 +1,4 @@
-// Predictions of a checkpoint's model for the records of a manifest, as a file for NumPy.
+// Writes a model's predictions for the records of a manifest to a file for NumPy.
 #ifndef PENSTOCK_TRAINER_APP_PREDICT_RECORDS_H_
 #define PENSTOCK_TRAINER_APP_PREDICT_RECORDS_H_
 
@@ -10,13 +10,13 @@
 
 namespace penstock {
 
-// Writes `output`, an .npz of n records in file order; returns n:
-//   record_id   i64 [n]           number over the manifest; less 2^63 where the record replaces
-//   another prediction  f32 [n]           of boards: the score
-//               f32 [n, classes]  of images: the probability of each class
-//   target      f32 [n]           of boards: the score trained on
-//               i64 [n]           of images: the label
-// Errors as OpenJudgedRecords() and NpzWriter's.
+// Writes `output`, an .npz with one row per record in file order. Returns n, the number of rows:
+//   record_id   i64 [n]           number in the manifest; minus 2^63 if the row replaces a record
+//   prediction  f32 [n]           boards: the score
+//               f32 [n, classes]  images: the probability of each class
+//   target      f32 [n]           boards: the score trained on
+//               i64 [n]           images: the label
+// Errors are those of OpenJudgedRecords() and NpzWriter.
 absl::StatusOr<uint64_t> PredictRecords(const std::string& checkpoint, const RecordsFlags& flags,
                                         const std::string& output);
 

@@ -1,4 +1,4 @@
-// What penstock-train can be told to watch, and to leave out so that its cost is seen.
+// The options of penstock-train for traces, and for diagnoses that leave a cost out to measure it.
 #ifndef PENSTOCK_TRAINER_APP_PROFILE_OPTIONS_H_
 #define PENSTOCK_TRAINER_APP_PROFILE_OPTIONS_H_
 
@@ -20,20 +20,22 @@ struct ProfileOptions {
   uint64_t replay_batches = 0;
   bool no_allreduce = false;
 
-  // Where a rank's trace goes: rank 0's to `file`; of "trace.json" rank 1's to "trace.rank1.json".
+  // The trace file of a rank. Rank 0 writes `file`; for "trace.json", rank 1 writes
+  // "trace.rank1.json".
   std::string FileOf(uint32_t rank) const;
 
-  // Half of the steps are no training: nothing may be saved.
+  // In a diagnosis half of the steps do not train, so nothing may be saved.
   bool diagnoses() const { return synthetic_data || replay_batches > 0 || no_allreduce; }
 
-  // kInvalidArgument names the option.
+  // kInvalidArgument: the message names the option.
   absl::Status Validate() const;
 };
 
-// Steps of a diagnosis: two of each half, of which the first counts for nothing.
+// The fewest steps of a diagnosis: two of each half, the first of which does not count.
 inline constexpr uint64_t kLeastDiagnosedSteps = 4;
 
-// [first, last) of "first:last", steps counted from 1. kInvalidArgument: not that, or empty.
+// Parses "first:last" into [first, last), with steps counted from 1. kInvalidArgument: another
+// form, or an empty range.
 absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseStepRange(absl::string_view text);
 
 // `options` must outlive `app`. Sets the group of the options that are added next.

@@ -53,7 +53,7 @@ std::string ProgressLine::Line() const {
 }
 
 void ProgressLine::Draw(Clock::time_point now) {
-  // On a terminal, what a longer line before it left is erased.
+  // On a terminal, erases the rest of a longer previous line.
   if (terminal_) {
     PrintEscaped(out_, "\r%s\x1b[K", Line());
   } else {

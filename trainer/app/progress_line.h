@@ -1,4 +1,4 @@
-// How far a training is: a bar on a terminal, plain lines otherwise, on stderr.
+// Shows a training's progress on stderr: a bar on a terminal, plain lines otherwise.
 #ifndef PENSTOCK_TRAINER_APP_PROGRESS_LINE_H_
 #define PENSTOCK_TRAINER_APP_PROGRESS_LINE_H_
 
@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// Draws at most ten times a second on a terminal, else a line each ten seconds. Not thread-safe.
+// Draws at most ten times a second on a terminal, else one line every ten seconds. Not thread-safe.
 class ProgressLine {
  public:
   using Clock = std::chrono::steady_clock;
@@ -21,11 +21,11 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void Add(const StepReport& report, Clock::time_point now = Clock::now());
-  // Takes the bar away, so that other lines can be printed.
+  // Removes the bar, so that other lines can be printed.
   void Clear();
 
-  // "step 120/600 [####................] loss 0.0312 2,710/s input wait 0.2 % 0:35 left": loss,
-  // rate and wait since the line before.
+  // "step 120/600 [####................] loss 0.0312 2,710/s input wait 0.2 % 0:35 left". Loss,
+  // rate and wait are those since the previous line.
   std::string Line() const;
 
  private:
@@ -36,7 +36,7 @@ class ProgressLine {
   bool on_screen_ = false;
   Clock::time_point next_{};
   StepReport last_;
-  // Since the line before.
+  // Since the previous line.
   double losses_ = 0;
   uint64_t steps_ = 0;
   uint64_t rows_ = 0;

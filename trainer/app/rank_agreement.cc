@@ -15,8 +15,8 @@
 namespace penstock {
 namespace {
 
-// What belongs to a rank or its host, not to the training; the data itself is compared by its
-// order fingerprint, checkpoints are rank 0's.
+// Options that belong to a rank or its host, not to the training. The order fingerprint compares
+// the data itself; only rank 0 has checkpoints.
 const std::set<std::string>& OwnOptions() {
   static const auto* own = new std::set<std::string>{"rank",
                                                      "world-size",
@@ -83,14 +83,14 @@ std::string ValueOf(const nlohmann::json& settings, const std::string& name) {
   return value != settings.end() && value->is_string() ? value->get<std::string>() : "not known";
 }
 
-// Those that rank `rank` sent.
+// The settings that rank `rank` sent.
 absl::StatusOr<nlohmann::json> ParseSettings(const std::string& text, size_t rank) {
   nlohmann::json settings = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (settings.is_object()) return settings;
   return absl::InternalError(absl::StrCat("rank ", rank, " sent no settings"));
 }
 
-// The first setting that differs; empty: none.
+// The first setting that differs; empty if all agree.
 std::string Difference(const nlohmann::json& zero, const nlohmann::json& other, size_t rank) {
   nlohmann::json all = zero;
   all.update(other);
@@ -113,7 +113,7 @@ SharedSettings SharedOptions(absl::string_view config) {
     if (option.first.empty() || option.first[0] == '#' || option.first[0] == ';') continue;
     if (!OwnOptions().contains(option.first)) settings["--" + option.first] = option.second;
   }
-  // Each host may call the folder as it likes, but either all save or none.
+  // Hosts may use different paths for the folder, but either all ranks or none must name one.
   if (const auto folder = settings.find("--checkpoint-dir"); folder != settings.end()) {
     if (folder->second != "\"\"" && !folder->second.empty()) folder->second = "given";
   }

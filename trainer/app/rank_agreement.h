@@ -1,4 +1,4 @@
-// What the ranks of a training compare and share before its first step.
+// Settings that the ranks of a training compare, and values that they share, before the first step.
 #ifndef PENSTOCK_TRAINER_APP_RANK_AGREEMENT_H_
 #define PENSTOCK_TRAINER_APP_RANK_AGREEMENT_H_
 
@@ -16,21 +16,22 @@
 
 namespace penstock {
 
-// What must be equal on all ranks: names and values.
+// Names and values that must be equal on all ranks.
 using SharedSettings = std::map<std::string, std::string>;
 
-// The options of a printed configuration (--print-config) that ranks may not differ in. Paths,
-// addresses and the like may.
+// The options of a printed configuration (--print-config) that must be equal on all ranks. Excludes
+// paths, addresses and other options that may differ.
 SharedSettings SharedOptions(absl::string_view config);
 
-// kInvalidArgument on every rank: one that differs from rank 0's, with both values and the rank.
+// kInvalidArgument on every rank: a setting differs from rank 0's; the message has both values and
+// the rank.
 absl::Status CompareSettings(Communicator& ranks, const SharedSettings& own);
 
-// Rank 0's become every rank's.
+// Copies rank 0's training state to every rank.
 absl::Status ShareTraining(Communicator& ranks, const ParameterTable& table, CheckpointInfo& info,
                            TrainState& state);
 
-// bytes[rank][use], on every rank. kFailedPrecondition: a rank has other uses than this one.
+// Returns bytes[rank][use] on every rank. kFailedPrecondition: a rank has other uses than this one.
 absl::StatusOr<std::vector<std::vector<uint64_t>>> GatherMemory(Communicator& ranks,
                                                                 const std::vector<MemoryUse>& own);
 

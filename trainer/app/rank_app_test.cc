@@ -105,7 +105,7 @@ TEST(CompleteTest, ShardsThatTheRanksCannotShareAreAUsageError) {
                        AllOf(HasSubstr("--virtual-shards 8 on 3 ranks"), HasSubstr("2 ranks"))));
 }
 
-// One rank's options as Complete() leaves them.
+// One rank's options after Complete().
 TrainerOptions Completed(const std::string& arguments, uint32_t world_size) {
   TrainerOptions options;
   CLI::App app;

@@ -67,7 +67,7 @@ void AddRankOptions(CLI::App& app, RankFlags& flags) {
       ->check(CLI::IsMember({"none", "linear", "sqrt"}))
       ->type_name("MODE");
   app.option_defaults()->group("Ranks");
-  // Not part of a configuration file, which all ranks may share.
+  // Excluded from configuration files, which all ranks may share.
   app.add_option("--rank", flags.ranks.rank,
                  "Rank of this process; absent: from torchrun, Open MPI, Slurm, PMI, Horovod or "
                  "TF_CONFIG")

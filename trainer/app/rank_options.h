@@ -1,4 +1,4 @@
-// What penstock-train can be told about the ranks of a training.
+// The options of penstock-train about the ranks of a training.
 #ifndef PENSTOCK_TRAINER_APP_RANK_OPTIONS_H_
 #define PENSTOCK_TRAINER_APP_RANK_OPTIONS_H_
 
@@ -26,25 +26,25 @@ struct RankFlags {
   std::string lr_scaling = "none";
   bool divide_steps = false;
 
-  // kInvalidArgument names the option.
+  // kInvalidArgument: the message names the option.
   absl::Status Validate() const;
   bool fast() const { return reduction == "fast"; }
   bool by_local_rank() const { return shard_by == "local-rank"; }
   WireFloat wire() const;
-  size_t bucket_floats() const;  // REQUIRES: valid.
-  // What --lr is multiplied by.
+  size_t bucket_floats() const;  // REQUIRES: Validate() passed.
+  // The factor that --lr is multiplied by.
   double LearningRateFactor(uint32_t world_size) const;
-  // What to be warned of where it grows from the first step on; empty: nothing.
+  // A warning if the learning rate is scaled up from the first step on; else empty.
   std::string WarmUpWarning(uint32_t world_size, uint64_t warmup_steps) const;
 };
 
 // `flags` must outlive `app`. Sets the group of the options that are added next.
 void AddRankOptions(CLI::App& app, RankFlags& flags);
 
-// "rank 2: ", or nothing where one rank is alone: what its lines on stderr begin with.
+// The prefix of a rank's lines on stderr: "rank 2: ", or nothing if there is only one rank.
 std::string RankMark(const RankInfo& info);
 
-// `late`, which must outlive the group, tells who is. REQUIRES: valid.
+// `late` reports late ranks and must outlive the group. REQUIRES: Validate() passed.
 RankGroupOptions ToGroupOptions(const RankFlags& flags, const LateReport& late);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// The records that a checkpoint's model predicts or is evaluated on, as a command line names them.
+// Command-line options that name records for a checkpoint's model to predict or to be evaluated on.
 #ifndef PENSTOCK_TRAINER_APP_RECORDS_OPTIONS_H_
 #define PENSTOCK_TRAINER_APP_RECORDS_OPTIONS_H_
 
@@ -20,7 +20,8 @@ struct RecordsFlags {
   uint64_t threads = 0;
 };
 
-// kInvalidArgument names the flag: --manifest is missing, or FillLoaderOptions().
+// kInvalidArgument: --manifest is missing, or an error of FillLoaderOptions(); the message names
+// the flag.
 absl::Status CheckRecordsFlags(const RecordsFlags& flags);
 
 // `flags` must outlive `app`. Sets the group of the options that are added next.

@@ -37,7 +37,7 @@ double Microseconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::micro>(time).count();
 }
 
-// Of a graph's inside nothing is said where it is not known.
+// Without `every_kernel`, what happens inside a graph is unknown and left out.
 Json DeviceStepJson(const DeviceStep& step, bool every_kernel) {
   Json json{{"step", step.step},
             {"steps", step.steps},

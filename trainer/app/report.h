@@ -1,4 +1,4 @@
-// A training's results for programs: a line of JSON a step, and a summary at the end.
+// A training's results for programs: one line of JSON per step, and a summary at the end.
 #ifndef PENSTOCK_TRAINER_APP_REPORT_H_
 #define PENSTOCK_TRAINER_APP_REPORT_H_
 
@@ -34,32 +34,34 @@ std::string StepEvent(const StepReport& report, const std::vector<InputServer>& 
 std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation);
 // {"records": 2000, "loss": ...}
 std::string EvaluationJson(const Evaluation& evaluation);
-// The same as scalars for TensorBoard; of positions the rate under its older name, too.
+// The same as scalars for TensorBoard. For positions, the rate is also written under its older
+// name.
 void WriteStep(EventFile& board, const StepReport& report, RowKind kind);
 void WriteEvaluation(EventFile& board, uint64_t step, const Evaluation& evaluation);
-// `told`: what the options say already.
+// `told`: facts that the options already decide.
 Verdict JudgeTraining(const TrainSummary& summary, const BackendDescription& backend,
                       const VerdictOptions& told);
-// What this rank read to train on.
+// The data that this rank read for training.
 struct InputReport {
   std::vector<InputServer> servers;
-  ImageCounts images;  // As LoaderStats::images.
+  ImageCounts images;  // Equals LoaderStats::images.
 };
 
-// The object that --json writes; one field a line. Of positions it has the number and the rate of
-// rows under their older names, too. `device`: of the steps of --profile-steps.
+// The object that --json writes, one field per line. For positions, it also has the number and the
+// rate of rows under their older names. `device`: the times of the steps of --profile-steps.
 std::string SummaryJson(const TrainSummary& summary, RowKind kind, const InputReport& input,
                         const Verdict& verdict = {},
                         const std::optional<DeviceTimes>& device = std::nullopt);
 
-// Appends lines to a file, each flushed. Not thread-safe.
+// Appends lines to a file, and flushes each. Not thread-safe.
 class EventLog {
  public:
-  // An empty path: nothing is written. Unless the training `goes_on`, the file is emptied first.
+  // If `path` is empty, nothing is written. Unless the training `goes_on`, the file is emptied
+  // first.
   static absl::StatusOr<EventLog> Open(const std::string& path, bool goes_on);
-  // Calls `line` only if lines are wanted.
+  // Calls `line` only if a file is open.
   void Write(absl::FunctionRef<std::string()> line);
-  // What went wrong since Open().
+  // An error if a write has failed since Open().
   absl::Status status() const;
 
  private:

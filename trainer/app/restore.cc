@@ -15,8 +15,8 @@
 namespace penstock {
 namespace {
 
-// The best alone is that of another training, or what its user kept of it: a new one would
-// replace it with its own.
+// Refuses a folder that holds only best.ckpt. It belongs to another training, or its user kept it;
+// a new training would replace it.
 absl::Status CheckNoBestAlone(const CheckpointFolder& folder) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, folder.List());
   if (!paths.empty() || !std::filesystem::exists(folder.best_path())) return absl::OkStatus();
@@ -37,7 +37,7 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder
   for (size_t i = paths.size(); i-- > 0;) {
     absl::StatusOr<Checkpoint> loaded = LoadCheckpoint(paths[i]);
     if (loaded.ok()) return FoundCheckpoint{paths[i], *std::move(loaded)};
-    // Not a checkpoint at all: its first bytes are damaged.
+    // kInvalidArgument: not a checkpoint at all, because its first bytes are damaged.
     if (!absl::IsDataLoss(loaded.status()) && !absl::IsInvalidArgument(loaded.status())) {
       return loaded.status();
     }
@@ -50,7 +50,7 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder
                                " can be read; to begin anew give a new --checkpoint-dir"));
 }
 
-// What two trainings left in one folder could not be told apart.
+// Files that two trainings left in one folder could not be told apart.
 absl::Status CheckNothingLater(const CheckpointFolder& folder, uint64_t step,
                                const std::string& what) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, folder.List());

@@ -1,4 +1,5 @@
-// Where a training begins: at a checkpoint, with given weights, or with those of its seed.
+// Determines where a training starts: at a checkpoint, with given weights, or with those of its
+// seed.
 #ifndef PENSTOCK_TRAINER_APP_RESTORE_H_
 #define PENSTOCK_TRAINER_APP_RESTORE_H_
 
@@ -14,43 +15,44 @@
 
 namespace penstock {
 
-// A checkpoint and the file it is from.
+// A checkpoint and its file.
 struct FoundCheckpoint {
   std::string path;
   Checkpoint checkpoint;
 };
 
-// What --resume says: "never"; "auto", the newest in `folder` (may be null) that is whole, where
-// those that are not are named on stderr; or a file. nullopt: there is nothing to go on from.
-// kDataLoss or kInvalidArgument: there are checkpoints in the folder, and none can be read.
-// kFailedPrecondition: `folder` has later steps than the file, or any where nothing is resumed,
-// which a later "auto" would take; or it has the best of a training and nothing else.
+// Finds the checkpoint that --resume names: "never"; "auto", the newest intact one in `folder` (may
+// be null), naming damaged ones on stderr; or a file. nullopt: there is nothing to resume.
+// kDataLoss or kInvalidArgument: the folder has checkpoints, but none can be read.
+// kFailedPrecondition: `folder` has later steps than the file, or has any steps while nothing is
+// resumed (a later "auto" would take them); or it has only the best checkpoint of a training.
 absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string& resume,
                                                               const CheckpointFolder* folder);
 
-// Whether `then`'s algorithms of matrix products mean anything to who describes itself as `now`:
-// they are one library's own, in one version.
+// Whether the algorithms for matrix products in `then` mean anything to a backend that describes
+// itself as `now`. They are specific to one version of one library.
 bool KnowsGemmPlan(const CheckpointInfo& then, const BackendDescription& now);
 
 // "a 0.8, b 11, k 400"
 std::string DescribeTargets(const MateScoreParams& params);
 
-// Where the targets are not those of `then`: drops from `now` what was measured on those, the best
-// evaluation and the mean score, and says so on stderr.
+// If the targets differ from those of `then`, drops from `now` what was measured with the other
+// targets (the best evaluation and the mean score), and says so on stderr.
 void ForgetOtherTargets(const CheckpointInfo& then, CheckpointInfo& now);
 
-// Says on stderr that best.ckpt stays, where it is of a later step that was not resumed from.
+// Says on stderr that best.ckpt stays if it is of a later step, which was not resumed from.
 void TellOfLaterBest(const CheckpointFolder& folder, const CheckpointInfo& now);
 
-// Has `backend` multiply as `then` did where it can; where it cannot, CheckSameBits() says so.
+// Makes `backend` use the matrix-product algorithms of `then` if it can; if not, CheckSameBits()
+// says so.
 void AdoptGemmPlan(const CheckpointInfo& then, Backend& backend);
 
-// Why the data does not go on from the cursor of a checkpoint: `failed`, with the file (empty:
+// Explains why the data cannot continue from a checkpoint's cursor: `failed`, with the file (empty:
 // rank 0 has it) and what to do.
 absl::Status AboutCheckpoint(const absl::Status& failed, const std::string& path);
 
-// Names on stderr why the bits of `now` will not be those of `then`.
-// kFailedPrecondition: they will not, and `required` says they must.
+// Prints on stderr the reasons why the bits of `now` will differ from those of `then`.
+// kFailedPrecondition: they will differ, and `required` is set.
 absl::Status CheckSameBits(const CheckpointInfo& then, const CheckpointInfo& now, bool required);
 
 }  // namespace penstock

@@ -48,9 +48,9 @@ namespace {
 
 constexpr char kProgram[] = PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")";
 
-// Facts about the checkpoint that is resumed, which rank 0 tells the others.
+// Facts about the resumed checkpoint, which rank 0 sends to the others.
 struct ResumedImages {
-  uint64_t classes = 0;  // 0: there is none, or it is of boards.
+  uint64_t classes = 0;  // 0: no checkpoint, or one of a model of boards.
   PixelStatistics pixels;
 };
 
@@ -59,7 +59,7 @@ class TrainingRun {
   explicit TrainingRun(const TrainerOptions& options)
       : options_(options), late_(RankMark(options.rank)), inputs_(options, stopper_) {}
 
-  // Ranks may be late until they have left.
+  // late_ may still report while the ranks leave, when watch_ is already destroyed.
   ~TrainingRun() { late_.Watch(nullptr); }
 
   absl::StatusOr<RunResult> Run();
@@ -68,30 +68,31 @@ class TrainingRun {
   absl::Status JoinRanks();
   absl::StatusOr<RunResult> JoinAndRun();
   absl::StatusOr<RunResult> RunJoined();
-  // Rank 0 prints, saves and writes what is asked for.
+  // Rank 0 prints, saves and writes the requested files.
   bool Leads() const { return options_.rank.rank == 0; }
   RowKind row_kind() const { return model_.is_image() ? RowKind::kImages : RowKind::kPositions; }
   absl::Status CompareRanks();
   absl::Status CompareData();
-  // An error: interrupted, or a rank was lost.
+  // Returns an error if the run was interrupted or a rank was lost.
   absl::Status MayGoOn() const;
-  // Whether a signal ended it before its first step, here or on a rank that then told this one.
+  // Whether a signal ended the run before its first step, here or on a rank that then told this
+  // one.
   bool WasInterrupted(const absl::Status& status) const;
   absl::Status OpenData();
-  // Rank 0 finds the checkpoint to go on from.
+  // On rank 0, finds the checkpoint to resume from.
   absl::Status FindStart();
   absl::Status ChooseModel();
   // REQUIRES: found_.
   absl::Status CheckFoundModel() const;
-  // What a model of images takes from the checkpoint or the manifest.
+  // Completes a model of images from the checkpoint or the manifest.
   absl::Status CompleteModel(const ResumedImages& resumed);
   absl::Status MakeBackend();
   absl::Status MakeReader();
-  // Rank 0's, on all ranks.
+  // Copies rank 0's start to all ranks.
   absl::Status ShareStart();
   absl::Status RestoreOrInitialize(TrainState& state);
   absl::Status Resume(FoundCheckpoint found, TrainState& state);
-  // Weights of --init-from, or of the seed.
+  // Uses the weights of --init-from, or those of the seed.
   absl::Status Initialize(TrainState& state) const;
   void DescribeRun();
   absl::Status OpenTrain();
@@ -99,7 +100,7 @@ class TrainingRun {
   absl::StatusOr<TrainLoopOptions> LoopOptions();
   absl::Status OpenOutputs();
   absl::Status WriteResults(const TrainSummary& summary);
-  // The newest checkpoint, if it is of `step`; else empty.
+  // The newest checkpoint if it is of `step`, else empty.
   std::string SavedAs(uint64_t step) const;
   absl::Status EndTogether(const TrainSummary& summary);
   Verdict JudgeRun(const TrainSummary& summary) const;
@@ -109,21 +110,21 @@ class TrainingRun {
   std::unique_ptr<SignalWatcher> watcher_;  // Set by Run().
   LateReport late_;
   std::unique_ptr<RankGroup> ranks_;
-  std::optional<GatedCommunicator> gate_;  // Of --no-allreduce.
+  std::optional<GatedCommunicator> gate_;  // For --no-allreduce.
   std::unique_ptr<Backend> backend_;
   std::optional<CheckpointFolder> checkpoints_;
-  std::optional<FoundCheckpoint> found_;  // Until the state is restored from it; of rank 0.
-  std::string resumed_from_;              // The checkpoint's file; of rank 0.
+  std::optional<FoundCheckpoint> found_;  // On rank 0, until the state is restored from it.
+  std::string resumed_from_;              // The checkpoint's file, on rank 0.
   ModelConfig model_;
   ClassesFrom classes_from_ = ClassesFrom::kOption;
   CheckpointInfo info_;
   std::unique_ptr<BatchReader> reader_;
   std::string targets_;
   HostShards shards_;
-  std::optional<TrainingWatch> watch_;  // Before inputs_, whose threads tell it what they do.
+  std::optional<TrainingWatch> watch_;  // Outlives inputs_, whose threads report to it.
   TrainingInputs inputs_;
   std::optional<EventLog> events_;
-  std::optional<EventFile> board_;  // Of TensorBoard.
+  std::optional<EventFile> board_;  // For TensorBoard.
   SummaryFile summary_file_;
   std::vector<std::vector<uint64_t>> memory_of_ranks_;
   std::optional<ProgressLine> progress_;
@@ -135,12 +136,13 @@ absl::Status TrainingRun::JoinRanks() {
   join.should_stop = [this] { return stopper_.stopping(); };
   PENSTOCK_ASSIGN_OR_RETURN(ranks_, RankGroup::Join(options_.rank, join));
   if (ranks_->store() == nullptr) return absl::OkStatus();
-  // A rank that waits for input is in no exchange that would tell it. stopper_ outlives the store.
+  // A rank that waits for input is in no exchange, which would report a lost rank. stopper_
+  // outlives the store.
   ranks_->store()->OnLost(&stopper_, [this](const absl::Status& why) { stopper_.Fail(why); });
   return absl::OkStatus();
 }
 
-// Before anything is sent whose size these decide.
+// Must come before anything is sent whose size depends on these settings.
 absl::Status TrainingRun::CompareRanks() {
   const BackendDescription backend = backend_->Describe();
   SharedSettings settings = SharedOptions(options_.config);
@@ -169,7 +171,7 @@ absl::Status TrainingRun::MayGoOn() const {
 absl::Status TrainingRun::OpenData() {
   OpenInTurnOptions turn;
   turn.should_stop = [this] { return stopper_.stopping(); };
-  turn.late_after = *ParseTimeout(options_.ranks.late_after);  // Validate() has parsed it.
+  turn.late_after = *ParseTimeout(options_.ranks.late_after);  // Validate() has checked it.
   turn.report = [this](absl::string_view line) { late_.Tell(line); };
   return OpenInTurn(options_.rank, ranks_->store(), turn,
                     [this] { return inputs_.OpenManifest([this] { return MayGoOn(); }); });
@@ -188,11 +190,11 @@ absl::Status TrainingRun::FindStart() {
 
 absl::Status TrainingRun::ChooseModel() {
   PENSTOCK_ASSIGN_OR_RETURN(model_, options_.Model());
-  // A checkpoint of another model is the cause, and not the spec that was right for it.
+  // If the checkpoint is of another model, that is the cause; the spec was right for that model.
   const bool of_another = found_.has_value() && found_->checkpoint.info.model.name != model_.name;
   if (of_another) return CheckFoundModel();
   PENSTOCK_RETURN_IF_ERROR(CheckSpecs(inputs_.specs(), model_, inputs_.manifest().features()));
-  // All ranks take part, whatever their options say: those are compared later.
+  // All ranks take part, whatever their options are: those are compared later.
   ResumedImages resumed;
   if (found_.has_value()) {
     const ModelConfig& model = found_->checkpoint.info.model;
@@ -382,7 +384,7 @@ std::vector<MemoryUse> TrainingRun::MemoryUses() const {
 
 Verdict TrainingRun::JudgeRun(const TrainSummary& summary) const {
   const BackendDescription backend = backend_->Describe();
-  // Not every build and processor can.
+  // Not every build and processor supports bf16.
   const bool no_bf16 = !backend.gpu && !ParseGemmEngine(options_.gemm, "bf16").ok();
   return JudgeTraining(summary, backend,
                        {.packed = model_.is_image() || options_.BoardDtype() == "packed",
@@ -407,9 +409,10 @@ absl::StatusOr<RunResult> TrainingRun::Run() {
 }
 
 bool TrainingRun::WasInterrupted(const absl::Status& status) const {
-  // A call that a server cancelled is no interruption.
+  // A call that a server cancelled does not count as an interruption.
   if (absl::IsCancelled(status)) return ranks_ == nullptr || absl::IsCancelled(MayGoOn());
-  // Ranks that are stopped together end in any order: before the steps they do not agree on it.
+  // Ranks that are stopped together end in any order, because they agree on a stop only during the
+  // steps.
   return absl::IsUnavailable(status) && watcher_->received() != 0 && !steps_began_;
 }
 
@@ -422,7 +425,7 @@ absl::StatusOr<RunResult> TrainingRun::JoinAndRun() {
   return result;
 }
 
-// All ranks end alike, and a launcher ends those that are left behind one that did not end with 0.
+// Waits for all ranks: a launcher kills the remaining ranks once one ends with a code other than 0.
 absl::Status TrainingRun::EndTogether(const TrainSummary& summary) {
   if (!summary.stopped || options_.stopped_exit_code == 0) return absl::OkStatus();
   return ranks_->communicator().Barrier();
@@ -488,7 +491,7 @@ std::string TrainingRun::SavedAs(uint64_t step) const {
 
 absl::Status TrainingRun::WriteResults(const TrainSummary& summary) {
   const Verdict verdict = JudgeRun(summary);
-  // A file that fails is no reason to leave others out.
+  // If one file fails, the others are still written.
   absl::Status status = watch_->WriteTrace();
   const InputReport input{inputs_.train().servers(), inputs_.loader().stats().images};
   PrintEnd(summary, {.kind = row_kind(),

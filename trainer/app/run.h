@@ -1,4 +1,4 @@
-// penstock-train without its command line.
+// Runs penstock-train without its command line.
 #ifndef PENSTOCK_TRAINER_APP_RUN_H_
 #define PENSTOCK_TRAINER_APP_RUN_H_
 
@@ -11,14 +11,14 @@
 namespace penstock {
 
 struct RunResult {
-  // Of a run that a signal ended before its first step: only that it stopped.
+  // If a signal ended the run before its first step, only `stopped` is set.
   TrainSummary summary;
-  int signal = 0;        // That this rank got; 0: none.
-  std::string why = {};  // Of such a run, where it is not this rank's signal alone: of which rank.
+  int signal = 0;        // The signal that this rank got; 0: none.
+  std::string why = {};  // If such a run ended because of another rank, which one.
 };
 
-// Trains as `options` say; progress on stderr, results on stdout. Blocks SIGINT, SIGTERM and
-// SIGUSR1 meanwhile: they end the training after the step in progress, saved.
+// Trains as `options` say, with progress on stderr and results on stdout. Meanwhile blocks SIGINT,
+// SIGTERM, SIGHUP and SIGUSR1: they end the training after the step in progress, which is saved.
 absl::StatusOr<RunResult> RunTraining(const TrainerOptions& options);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// What a training prints on stdout before its first step and after its last.
+// The lines that a training prints on stdout before its first step and after its last.
 #ifndef PENSTOCK_TRAINER_APP_RUN_LINES_H_
 #define PENSTOCK_TRAINER_APP_RUN_LINES_H_
 
@@ -14,14 +14,14 @@
 
 namespace penstock {
 
-// What this build of penstock-train goes without.
-// A line to print at the start; empty if it has all.
+// A line to print at the start that names the features this build of penstock-train lacks; empty if
+// it has all.
 std::string BuildNotes();
 
 struct StartOfRun {
   const Backend& backend;
-  std::vector<MemoryUse> memory;                       // Of the host, by this rank.
-  std::vector<std::vector<uint64_t>> memory_of_ranks;  // As GatherMemory() has it.
+  std::vector<MemoryUse> memory;                       // Host memory used by this rank.
+  std::vector<std::vector<uint64_t>> memory_of_ranks;  // The result of GatherMemory().
   uint64_t train_records = 0;
   uint64_t holdout_records = 0;
   PixelStatistics pixels;  // The mean and the deviation by which images are normalised.
@@ -32,13 +32,13 @@ void PrintStart(const TrainerOptions& options, const StartOfRun& start);
 struct EndOfRun {
   RowKind kind = RowKind::kPositions;
   ImageCounts images;      // InputReport::images.
-  std::string saved;       // The checkpoint; empty: none has what was trained.
+  std::string saved;       // The checkpoint's path; empty: none holds the final state.
   std::string trace;       // Lines about it; empty: none.
-  std::string comparison;  // Of a diagnosis; empty if there was none.
+  std::string comparison;  // Result of a diagnosis; empty if there was none.
   Verdict verdict;
 };
 
-// The verdict last.
+// Prints the verdict last.
 void PrintEnd(const TrainSummary& summary, const EndOfRun& end);
 
 }  // namespace penstock

@@ -13,11 +13,12 @@
 namespace penstock {
 namespace {
 
-// A handler can reach nothing but globals. Handlers and not sigwait(): libraries start threads
-// before main(), and those have the signals unblocked.
+// A handler can only reach globals. Handlers are used instead of sigwait() because libraries start
+// threads before main(), and those have the signals unblocked.
 //
-// Threads that compute have them blocked: GEMM kernels made at run time keep data below the stack
-// pointer, where a signal's frame overwrites it. Seen as a corrupt heap in one run of four.
+// Threads that compute have the signals blocked: GEMM kernels generated at run time keep data below
+// the stack pointer, where a signal's frame overwrites it. This corrupted the heap in one run of
+// four.
 StopSignals stop_signals;
 sem_t wake;
 

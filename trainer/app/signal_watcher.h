@@ -1,4 +1,4 @@
-// SIGINT, SIGTERM, SIGHUP and SIGUSR1 as a request to stop, so that the step in progress is
+// Treats SIGINT, SIGTERM, SIGHUP and SIGUSR1 as requests to stop, so that the step in progress is
 // finished and saved.
 #ifndef PENSTOCK_TRAINER_APP_SIGNAL_WATCHER_H_
 #define PENSTOCK_TRAINER_APP_SIGNAL_WATCHER_H_
@@ -15,11 +15,11 @@
 
 namespace penstock {
 
-// While one lives, the first signal calls `on_signal` on a thread of its own; one that asks to end
-// at once (StopSignals) ends the process with 128 + its number. SIGUSR1 is what srun passes on of a
-// wish to end, and what Slurm's --signal=USR1@120 sends, perhaps beside a SIGTERM. Signals are
-// blocked in the thread that makes it and in those that this one starts meanwhile. One at a time.
-// received() is thread-safe.
+// While one lives, the first signal calls `on_signal` on a separate thread. A later signal that
+// asks to end at once (StopSignals) ends the process with 128 + its number. srun forwards a request
+// to end as SIGUSR1, and Slurm's --signal=USR1@120 sends it, perhaps together with SIGTERM. Signals
+// are blocked in the constructing thread and in the threads that it starts meanwhile. Only one may
+// exist at a time. received() is thread-safe.
 class SignalWatcher {
  public:
   // kResourceExhausted: a thread could not be started.
@@ -28,7 +28,7 @@ class SignalWatcher {
   SignalWatcher(const SignalWatcher&) = delete;
   SignalWatcher& operator=(const SignalWatcher&) = delete;
 
-  // The first signal's number; 0: none came.
+  // The number of the first signal; 0 if none came.
   int received() const;
 
  private:

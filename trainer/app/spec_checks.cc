@@ -28,7 +28,7 @@ std::string DescribeTensors(std::span<const TensorInfo> tensors) {
   });
 }
 
-// A tensor whose shape was not told, as `length` of bytes leaves it, has as many values.
+// A tensor of unknown shape, such as `length` bytes, matches if it has as many values.
 bool HasShape(const TensorInfo& tensor, std::span<const uint32_t> shape) {
   if (std::equal(tensor.shape.begin(), tensor.shape.end(), shape.begin(), shape.end())) return true;
   const size_t values =
@@ -50,14 +50,14 @@ bool ReadsImages(const ModelConfig& model, std::span<const TensorInfo> tensors) 
          HasTensor(tensors, "label", Dtype::kI64, {});
 }
 
-// Whether the built-in spec `name` reads records with `features`, as far as they were seen.
+// Whether the built-in spec `name` reads records with `features`, as far as the features are known.
 bool ReadsRecords(const std::string& name, const FeatureSummary& features) {
   const absl::StatusOr<v1::DecodeSpec> spec = LoadSpec(name);
   return spec.ok() &&
          CheckSpecFits(WithSampleNames(*spec, features), features, RecordFormat::kExample).ok();
 }
 
-// The models of images that read `tensors`: "--model vit".
+// The image models that read `tensors`: "--model vit".
 std::vector<std::string> ImageModelsOf(std::span<const TensorInfo> tensors) {
   std::vector<std::string> models;
   for (const std::string& name : ModelConfig::Names()) {
@@ -69,7 +69,7 @@ std::vector<std::string> ImageModelsOf(std::span<const TensorInfo> tensors) {
   return models;
 }
 
-// What would do instead of `given`, beginning with ": ".
+// Says what to give instead of `given`; begins with ": ".
 std::string ImageSpecAdvice(const GivenImageSpec& given, const ModelConfig& model,
                             const FeatureSummary& features) {
   const std::string builtin = absl::StrCat(given.builtin, ":", model.side);
@@ -96,7 +96,7 @@ std::string ModelAdvice(std::span<const TensorInfo> tensors, const FeatureSummar
          "on images (docs/guides/training.md); penstock stream and the Loader read other data";
 }
 
-// `failed`, with what the spec has and the model that would do.
+// Adds to `failed` what the spec has and which model would read it.
 absl::Status WithModelAdvice(const absl::Status& failed, const ModelConfig& model,
                              const v1::DecodeSpec& spec, const FeatureSummary& features) {
   const absl::StatusOr<Program> program = Program::Compile(spec, WireDtype::kI8);

@@ -1,4 +1,4 @@
-// Whether a decode spec has what a model reads.
+// Checks that a decode spec has the tensors that a model reads.
 #ifndef PENSTOCK_TRAINER_APP_SPEC_CHECKS_H_
 #define PENSTOCK_TRAINER_APP_SPEC_CHECKS_H_
 
@@ -15,25 +15,25 @@
 
 namespace penstock {
 
-// "--spec images.textproto" or "--eval-spec ...", or what stands for it: `chosen` is
-// SpecChoice::name.
+// "--spec images.textproto" or "--eval-spec ...", or a name for the default spec if the option is
+// not given. `chosen` is SpecChoice::name.
 std::string SpecTitle(const TrainerOptions& options, absl::string_view chosen);
 std::string EvalSpecTitle(const TrainerOptions& options, absl::string_view chosen);
 
-// A spec that a model of images is to read, and what can be given instead.
+// A spec that an image model is to read, and what can be given instead.
 struct GivenImageSpec {
   const v1::DecodeSpec& spec;
-  std::string title;    // Names it: "--spec images.textproto".
+  std::string title;    // For messages: "--spec images.textproto".
   std::string option;   // "--spec"
-  std::string builtin;  // Without its size: "images-train".
+  std::string builtin;  // Name without the size: "images-train".
 };
 
-// kInvalidArgument unless it has the tensors that `model` reads. `reader` names the model:
-// "--model vit". Says what to give that reads records with `features`.
+// kInvalidArgument unless the spec has the tensors that `model` reads; the message says which spec
+// reads records with `features`. `reader` names the model: "--model vit".
 absl::Status CheckImageSpec(const GivenImageSpec& given, absl::string_view reader,
                             const ModelConfig& model, const FeatureSummary& features);
 
-// How the scores of records become targets. kInvalidArgument: the spec has none.
+// How the spec turns scores into targets. kInvalidArgument: it has no scores.
 absl::StatusOr<MateScoreParams> ScoreParamsOf(absl::string_view title, const v1::DecodeSpec& spec);
 
 struct TrainingSpecs {
@@ -43,9 +43,9 @@ struct TrainingSpecs {
   std::string eval_title;   // EvalSpecTitle()
 };
 
-// Whether `model` can train and be evaluated on what the two specs make of records with `features`.
-// kInvalidArgument says what the spec has, and which --model or spec to give; or that the targets
-// of the two differ.
+// Checks that `model` can train and be evaluated on the tensors that the two specs make of records
+// with `features`. kInvalidArgument: the message says what the spec has and which --model or spec
+// to give, or that the targets of the two specs differ.
 absl::Status CheckSpecs(const TrainingSpecs& specs, const ModelConfig& model,
                         const FeatureSummary& features);
 

@@ -110,7 +110,7 @@ TEST_F(CheckSpecsTest, EachModelReadsItsOwn) {
               HasSubstr("give --spec images-train:72"));
 }
 
-// A built-in spec is named only where it reads the records.
+// A built-in spec is proposed only if it reads the records.
 TEST_F(CheckSpecsTest, AModelOfImagesIsToldWhatTheRecordsAre) {
   EXPECT_THAT(Error("vit-tiny", LoadSpec("chess").value(), chess_records_),
               AllOf(EndsWith("[72, 72, 3] and label i64 []: the records are chess positions, which "

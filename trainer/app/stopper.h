@@ -1,4 +1,4 @@
-// How a signal, or the loss of another rank, ends a training that may be waiting for input.
+// Lets a signal, or the loss of another rank, end a training that may be waiting for input.
 #ifndef PENSTOCK_TRAINER_APP_STOPPER_H_
 #define PENSTOCK_TRAINER_APP_STOPPER_H_
 
@@ -15,23 +15,23 @@
 
 namespace penstock {
 
-// Ends a training from another thread: sets a mark, and closes the inputs in use, and those that
-// come later, so that a wait for one ends. Thread-safe.
+// Ends a training from another thread: sets a flag, and closes the inputs in use and all later
+// ones, so that no wait for input continues. Thread-safe.
 class Stopper {
  public:
-  // As a signal asks for.
+  // Stops the training, as after a signal.
   void Stop() {
     stopping_.store(true);
     MutexLock lock(&mutex_);
     CloseAll();
   }
-  // What the inputs then end with. The first counts.
+  // Makes the inputs end with `why`. Only the first error counts.
   void Fail(const absl::Status& why) {
     MutexLock lock(&mutex_);
     failure_.Update(why);
     CloseAll();
   }
-  // `input` must stay until Forget().
+  // `input` must stay alive until Forget().
   void Watch(Input& input) {
     MutexLock lock(&mutex_);
     inputs_.insert(&input);
@@ -58,7 +58,7 @@ class Stopper {
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
 };
 
-// A loader's batches until the training stops or fails. `stopper` must outlive it.
+// A loader's batches, until the training stops or fails. `stopper` must outlive this object.
 class StoppableInput final : public LoaderInput {
  public:
   StoppableInput(std::unique_ptr<Loader> loader, Stopper& stopper)
@@ -67,7 +67,7 @@ class StoppableInput final : public LoaderInput {
   }
   ~StoppableInput() override { stopper_.Forget(*this); }
 
-  // Closed: the failure of the stopper, if there is one.
+  // Once closed, returns the stopper's failure if there is one.
   absl::StatusOr<bool> Next(InputBatch& batch) override {
     absl::StatusOr<bool> more = LoaderInput::Next(batch);
     if (!absl::IsCancelled(more.status())) return more;

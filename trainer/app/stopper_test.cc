@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Has no batch, and is waited for until it is closed.
+// Has no batches; Next() blocks until the loader is closed.
 class EmptyLoader final : public Loader {
  public:
   absl::StatusOr<bool> Next(Batch&) override {

@@ -1,4 +1,4 @@
-// Where a training's summary for programs goes.
+// The destination of a training's summary for programs.
 #ifndef PENSTOCK_TRAINER_APP_SUMMARY_FILE_H_
 #define PENSTOCK_TRAINER_APP_SUMMARY_FILE_H_
 
@@ -15,13 +15,13 @@ namespace penstock {
 class SummaryFile {
  public:
   SummaryFile() = default;
-  // An empty name: none. "-" is standard output: from now on all that is printed there goes to
-  // standard error, and the summary alone will stand in it. An error: the file cannot be written,
-  // which is better known before a training than after it.
+  // Opens `file`; empty means none. "-" is standard output: from then on, everything else that is
+  // printed there goes to standard error, so that standard output holds the summary alone. An error
+  // means that the file cannot be written, which is found before the training rather than after it.
   static absl::StatusOr<SummaryFile> Open(const std::string& file);
 
   bool wanted() const { return !file_.empty(); }
-  // Once, at the end.
+  // Call once, at the end.
   absl::Status Write(absl::string_view json);
 
  private:
@@ -29,7 +29,7 @@ class SummaryFile {
       : file_(std::move(file)), stdout_(std::move(stdout_fd)) {}
 
   std::string file_;
-  UniqueFd stdout_;  // What standard output was, if the summary goes there.
+  UniqueFd stdout_;  // The original standard output, if the summary goes there.
 };
 
 }  // namespace penstock

@@ -43,7 +43,7 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifest(
 
 namespace {
 
-constexpr uint64_t kDiagnosisSteps = 200;  // Unless --steps says how many.
+constexpr uint64_t kDiagnosisSteps = 200;  // The default without --steps.
 
 }  // namespace
 
@@ -87,10 +87,10 @@ absl::Status TrainingInputs::OpenTrain(const CheckpointInfo& info, const HostSha
   spans_ = watch.spans();
   LoaderOptions loader = ToLoaderOptions(options_, manifest_, spec_);
   loader.plan.split = Split::kTrain;
-  // An epoch has at least one step, so this many are enough for --steps alone.
+  // An epoch has at least one step, so this many epochs are enough for --steps alone.
   loader.epochs =
       options_.EpochLimit() == 0 ? options_.steps * options_.accumulate : options_.EpochLimit();
-  // Nothing is fetched that will not be trained on.
+  // Never fetches data that will not be trained on.
   if (options_.steps > info.step) {
     loader.max_steps = (options_.steps - info.step) * options_.accumulate;
   }
@@ -111,7 +111,7 @@ absl::Status TrainingInputs::OpenTrain(const CheckpointInfo& info, const HostSha
 
 absl::Status TrainingInputs::StartMetrics() {
   MetricsFlags flags = options_.metrics;
-  flags.offset = options_.rank.local_rank;  // Each rank of a host waits for its own input.
+  flags.offset = options_.rank.local_rank;  // Each rank of a host has its own endpoint.
   PENSTOCK_ASSIGN_OR_RETURN(metrics_,
                             penstock::StartMetrics(flags, [this](MetricFamilies& families) {
                               AddLoaderMetrics(loader().stats(), families);
@@ -133,7 +133,7 @@ absl::StatusOr<std::unique_ptr<Input>> TrainingInputs::OpenHoldout(const HostSha
 uint64_t TrainingInputs::TotalSteps() const {
   if (options_.profile.diagnoses()) return options_.steps == 0 ? kDiagnosisSteps : options_.steps;
   if (options_.EpochLimit() == 0) return options_.steps;
-  // From where it goes on: the steps before may have been of another size.
+  // Counts from the resumed step on: earlier steps may have had another size.
   const uint64_t by_epochs = steps_before_ + loader().steps_left() / options_.accumulate;
   return options_.steps == 0 ? by_epochs : std::min(options_.steps, by_epochs);
 }

@@ -1,4 +1,4 @@
-// The records of a training: those it trains on, and those that are held out.
+// The records of a training: those that it trains on, and the holdout split.
 #ifndef PENSTOCK_TRAINER_APP_TRAINING_INPUTS_H_
 #define PENSTOCK_TRAINER_APP_TRAINING_INPUTS_H_
 
@@ -23,27 +23,27 @@
 
 namespace penstock {
 
-// The manifest of what is trained on, wherever it is.
-// --manifest: a file, a folder, which is indexed if need be, or server:PATH. Prints what takes
-// time. `may_go_on` is asked meanwhile; its error ends this. REQUIRES: options.Validate().
+// Opens the manifest of the training data. --manifest is a file, a folder (indexed if necessary) or
+// server:PATH. Prints a line about steps that take time. Polls `may_go_on` meanwhile, and returns
+// its error. REQUIRES: options.Validate().
 absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifest(
     const TrainerOptions& options, const v1::DecodeSpec& spec,
     const std::function<absl::Status()>& may_go_on);
 
-// What it opens is closed when the training stops. `options` and `stopper` must outlive it, and so
-// must what OpenTrain() is given. Not thread-safe.
+// Closes its inputs when the training stops. `options`, `stopper` and the arguments of OpenTrain()
+// must outlive this object. Not thread-safe.
 class TrainingInputs {
  public:
   TrainingInputs(const TrainerOptions& options, Stopper& stopper)
       : options_(options), stopper_(stopper) {}
 
-  // First. `may_go_on` is asked meanwhile; its error ends this.
+  // Call this first. Polls `may_go_on` meanwhile, and returns its error.
   absl::Status OpenManifest(const std::function<absl::Status()>& may_go_on);
-  // The batches from where `info` says on; `watch` is told what the loaders' threads do, these and
-  // those of OpenHoldout(). kInvalidArgument: they make no step.
+  // Opens the batches from the position of `info` on. `watch` records what the threads of this
+  // loader and of those of OpenHoldout() do. kInvalidArgument: the batches do not make one step.
   absl::Status OpenTrain(const CheckpointInfo& info, const HostShards& shards, TrainingWatch& watch,
                          SlotAllocator* slots);
-  // Anew each time.
+  // Opens a new input each time.
   absl::StatusOr<std::unique_ptr<Input>> OpenHoldout(const HostShards& shards) const;
 
   const v1::DecodeSpec& spec() const { return spec_; }
@@ -56,8 +56,8 @@ class TrainingInputs {
   bool has_holdout() const { return manifest_->num_records(Split::kHoldout) > 0; }
   LoaderInput& train() const { return *train_; }
   const Loader& loader() const { return train_->loader(); }
-  // Of the whole training, what was done before it was resumed included. Of a diagnosis it is known
-  // from the start.
+  // The number of steps of the whole training, including those before it was resumed. In a
+  // diagnosis it is known before OpenTrain().
   uint64_t TotalSteps() const;
 
  private:
@@ -71,10 +71,10 @@ class TrainingInputs {
   v1::DecodeSpec spec_, eval_spec_;
   std::string spec_name_;                     // SpecChoice::name
   std::shared_ptr<const Manifest> manifest_;  // Shared with the loaders.
-  SpanSink* spans_ = nullptr;                 // Of the loaders. May be null.
+  SpanSink* spans_ = nullptr;                 // For the loaders. May be null.
   std::unique_ptr<LoaderInput> train_;
-  uint64_t steps_before_ = 0;                 // It was resumed.
-  std::unique_ptr<MetricsEndpoint> metrics_;  // Of train_. May be null.
+  uint64_t steps_before_ = 0;                 // Steps done before it was resumed.
+  std::unique_ptr<MetricsEndpoint> metrics_;  // Metrics of train_. May be null.
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// What a person is told of a training while it runs and at its end.
+// Reports to the user on a training while it runs and at its end.
 #ifndef PENSTOCK_TRAINER_APP_TRAINING_WATCH_H_
 #define PENSTOCK_TRAINER_APP_TRAINING_WATCH_H_
 
@@ -21,30 +21,31 @@
 
 namespace penstock {
 
-// The recorder of the steps, the trace of some, and the diagnosis that leaves input out.
-// Not thread-safe, except for what it lends.
+// Holds the recorder of the steps, the trace of some of them, and the diagnosis that leaves input
+// out. Not thread-safe, except for the objects that it lends.
 class TrainingWatch {
  public:
-  // REQUIRES: options.Validate(). `threads` compute beside the one that drives the steps.
+  // REQUIRES: options.Validate(). `threads` threads compute besides the one that drives the steps.
   TrainingWatch(const ProfileOptions& options, size_t threads, uint32_t rank = 0);
-  // The backend is told nothing more to record, once what it has queued is done.
+  // Waits for what the backend has queued, and then detaches from the backend.
   ~TrainingWatch();
   TrainingWatch(const TrainingWatch&) = delete;
   TrainingWatch& operator=(const TrainingWatch&) = delete;
 
   StepRecorder& recorder() { return recorder_; }
-  // Of threads that are neither the training's nor the backend's. Null: no steps are to be traced.
+  // For threads that belong neither to the training nor to the backend. Null if no steps are
+  // traced.
   SpanSink* spans() { return options_.steps.empty() ? nullptr : &tracer_; }
 
-  // Traces `backend`, if steps are to be, and a device's streams, or a line on stderr says why not.
-  // It must outlive this.
+  // If steps are to be traced, traces `backend` and a device's streams, or prints on stderr why it
+  // cannot trace the streams. `backend` must outlive this object.
   void Watch(Backend& backend);
 
-  // Says on stderr where none of the steps from `first` to `last` is to be traced, on rank 0.
+  // On rank 0, says on stderr if none of the steps from `first` to `last` is to be traced.
   void TellOfNoSteps(uint64_t first, uint64_t last) const;
 
-  // Of a diagnosis: half of `total_steps` are normal. The others take no batches of `inner`, or
-  // exchange no gradients; then Diagnose() is null.
+  // For a diagnosis: half of `total_steps` are normal. The others take no batches of `inner`, or
+  // exchange no gradients; in the latter case Diagnose() is null.
   uint64_t NormalSteps(uint64_t total_steps) const { return (total_steps + 1) / 2; }
   uint64_t InputSteps(uint64_t total_steps) const {
     return options_.no_allreduce ? total_steps : NormalSteps(total_steps);
@@ -54,14 +55,15 @@ class TrainingWatch {
 
   // The diagnosis as a line; empty if there was none.
   std::string Comparison() const;
-  // Whether this rank's file can be written is better known before the training than after it.
+  // Checks before the training that this rank's trace file can be written.
   absl::Status CheckTraceFile() const;
-  // Writes this rank's file, if steps were to be traced; what a device's recorder had to say is
-  // told on stderr. REQUIRES: the training has ended.
+  // Writes this rank's file if steps were to be traced, and prints the notes of a device's recorder
+  // on stderr. REQUIRES: the training has ended.
   absl::Status WriteTrace();
-  // What rank 0's file holds, as lines; empty: WriteTrace() wrote none.
+  // Lines that describe rank 0's file; empty if WriteTrace() wrote none.
   const std::string& trace_lines() const { return trace_lines_; }
-  // Of the steps that were traced on a device; none before WriteTrace(), or without one.
+  // Times of the steps that were traced on a device. Unset before WriteTrace(), or without a
+  // device.
   const std::optional<DeviceTimes>& device_times() const { return device_times_; }
 
  private:
@@ -77,11 +79,11 @@ class TrainingWatch {
   StepRecorder recorder_;
   Backend* watched_ = nullptr;
   std::optional<DeviceProfile> device_;
-  std::string told_;  // Of its problems.
+  std::string told_;  // The recorder's problem that was already printed.
   std::optional<DeviceTimes> device_times_;
   std::string trace_lines_;
-  uint64_t normal_steps_ = 0;  // Of a diagnosis; counted down.
-  bool first_ = true;          // Of its kind: warms caches up, and counts for nothing.
+  uint64_t normal_steps_ = 0;  // Remaining normal steps of a diagnosis.
+  bool first_ = true;          // The first step of a half warms caches up, and does not count.
   RunRate normal_, other_;
 };
 

@@ -21,7 +21,7 @@ TEST(TrainingWatchTest, ComparesBothHalvesWithoutTheirFirstSteps) {
   TrainingWatch watch(options, 1);
   MemoryInput inner(64, 16);
   const std::unique_ptr<Input> input = watch.Diagnose(inner, /*total_steps=*/6);
-  // Three steps with input, of which the first is slow; three without it.
+  // Three steps with input, the first of which is slow; then three without it.
   for (const int ms : {900, 200, 200, 800, 100, 100}) {
     StepReport report{.rows = 100};
     report.times[Phase::kCompute] = std::chrono::milliseconds(ms);
@@ -31,8 +31,8 @@ TEST(TrainingWatchTest, ComparesBothHalvesWithoutTheirFirstSteps) {
   EXPECT_THAT(watch.Comparison(), HasSubstr("with synthetic data 1,000/s: 2.00 times"));
 }
 
-// What rank 0 says of a trace of steps 3 and 4, of a run that begins behind `before` and ends
-// behind `last`.
+// The lines of rank 0 about a trace of steps 3 and 4, in a run of the steps after `before` up to
+// `last`.
 std::string TraceLinesOf(uint64_t before, uint64_t last) {
   const TempFolder folder;
   const ProfileOptions options{.steps = "3:5", .file = folder.File("trace.json")};
@@ -60,7 +60,8 @@ TEST(TrainingWatchTest, ATraceOfNoStepIsNotToBeOpened) {
   }
 }
 
-// Of as many as Complete() lets through, both halves have a step that counts; of fewer not.
+// With the fewest steps that Complete() accepts, both halves have a step that counts; with one
+// fewer, they do not.
 TEST(TrainingWatchTest, TheLeastStepsOfADiagnosisCompare) {
   for (const uint64_t steps : {kLeastDiagnosedSteps - 1, kLeastDiagnosedSteps}) {
     const ProfileOptions options{.no_allreduce = true};

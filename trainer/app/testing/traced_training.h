@@ -1,4 +1,4 @@
-// A short training of a small model, some of whose steps are traced.
+// A short training of a small model that traces some of its steps.
 #ifndef PENSTOCK_TRAINER_APP_TESTING_TRACED_TRAINING_H_
 #define PENSTOCK_TRAINER_APP_TESTING_TRACED_TRAINING_H_
 
@@ -17,21 +17,21 @@
 
 namespace penstock {
 
-// A file of the Trace Event Format.
+// The content of a file in the Trace Event Format.
 struct ReadTrace {
-  std::map<std::string, std::vector<nlohmann::json>> tracks;  // Their spans, in order.
+  std::map<std::string, std::vector<nlohmann::json>> tracks;  // Spans of each track, in order.
   std::vector<nlohmann::json> arrow_starts, arrow_ends;
 
   std::vector<std::string> TrackNames() const;
-  // The steps of a stream's spans, each once.
+  // The steps that have spans on a stream, each once.
   std::vector<uint64_t> StepsOf(const std::string& track) const;
 };
 
-// In a folder of its own, which goes with it.
+// Works in a temporary folder, which it removes at the end.
 class TracedTraining {
  public:
-  // Traces steps 3 to 5 of `steps`, or those of `traced`, as --profile-steps has it. REQUIRES:
-  // once.
+  // Traces steps 3 to 5 of `steps`, or the steps `traced` in the form of --profile-steps. REQUIRES:
+  // called once.
   absl::Status Run(std::unique_ptr<Device> device, DeviceBackendOptions options = {},
                    uint64_t steps = 7, const std::string& traced = "3:6");
 
@@ -42,7 +42,7 @@ class TracedTraining {
   const std::optional<DeviceTimes>& device_times() const { return device_times_; }
   const TrainSummary& summary() const { return summary_; }
   const BackendDescription& backend() const { return backend_; }
-  // At the end.
+  // The parameters at the end of the training.
   const std::vector<float>& parameters() const { return parameters_; }
 
  private:
