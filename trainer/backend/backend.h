@@ -1,4 +1,4 @@
-// What a training needs of whatever computes its steps.
+// The interface between a training and the backend that computes its steps.
 #ifndef PENSTOCK_TRAINER_BACKEND_BACKEND_H_
 #define PENSTOCK_TRAINER_BACKEND_BACKEND_H_
 
@@ -23,14 +23,14 @@
 
 namespace penstock {
 
-// One update's numbers.
+// The options of one update.
 struct UpdateOptions {
   double learning_rate = 1e-3;
-  double decay_rate = 0.01;  // Times the learning rate; on matrices only.
+  double decay_rate = 0.01;  // Per step, times the learning rate; matrices only.
   double clip_norm = 0;      // Global norm that gradients are scaled down to; 0: no limit.
-  size_t global_rows = 0;    // Of all ranks together; 0: those of this one are all.
-  size_t batches = 1;        // Whose mean gradient the update takes: Accumulate()'s and Step()'s.
-  uint64_t random_key = 0;   // Of what this batch leaves out; a hash: of seed, step and batch.
+  size_t global_rows = 0;    // Of all ranks together; 0: this rank has all rows.
+  size_t batches = 1;        // Batches that the update averages, including Step()'s own.
+  uint64_t random_key = 0;   // Key of this batch's dropout: a hash of seed, step and batch.
 };
 
 struct StepResult {
@@ -38,15 +38,16 @@ struct StepResult {
   double gradient_norm = 0;  // Before clipping.
 };
 
-// Where the work is done, and what the bits of a step depend on besides the state and the batch.
+// The place of the work, and everything besides the state and the batch that the bits of a step
+// depend on.
 struct BackendDescription {
   std::string place;         // "2 threads"
   std::string numerics;      // "cpu onednn avx512"
   std::string math_library;  // "oneDNN 2.6.3"
   std::string gemm_plan;     // "onednn sgemm, isa 0xfef"
-  size_t block_rows = 0;     // Samples computed together.
-  size_t threads = 0;        // Tracks of the tracer beside track 0.
-  bool gpu = false;          // A device's, beside the host.
+  size_t block_rows = 0;     // Samples that are computed together.
+  size_t threads = 0;        // Tracks of the tracer besides track 0.
+  bool gpu = false;          // Whether a device computes, besides the host.
 };
 
 // Not thread-safe.
@@ -54,88 +55,93 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // Forward, backward, update. `rows` are this rank's. All ranks call it, and get the same result.
-  // kInvalidArgument: no rows or no targets, or rows that the backend was not made for.
-  // kFailedPrecondition: the loss or a gradient is not finite; the state is unchanged.
-  // Where batches may be begun ahead every later step fails then too, until SetState().
-  // kUnavailable: another rank ended; the state is unchanged.
+  // Forward, backward, update. `rows` are this rank's. All ranks must call this, and all get the
+  // same result. kInvalidArgument: no rows, no targets, or rows that the backend was not made for.
+  // kFailedPrecondition: the loss or a gradient is not finite; the state is unchanged. If batches
+  // may be begun ahead, every later step also fails, until SetState(). kUnavailable: another rank
+  // ended; the state is unchanged.
   virtual absl::StatusOr<StepResult> Step(const BatchRows& rows, const UpdateOptions& update) = 0;
 
-  // Forward and backward of one of update.batches batches, each of which counts alike, whatever its
-  // rows; the last is Step()'s. Its loss. Errors as Step(); kUnimplemented: this backend cannot.
+  // Forward and backward of one of update.batches batches, except for the last, which Step() takes.
+  // Every batch has the same weight, whatever its number of rows. Returns its loss. Errors are
+  // those of Step(), and kUnimplemented: this backend cannot accumulate.
   virtual absl::StatusOr<double> Accumulate(const BatchRows& rows, const UpdateOptions& update) {
     (void)rows, (void)update;
     return absl::UnimplementedError("this backend adds up no batches");
   }
 
-  // A batch in three parts, so that a device is sent the next one while it computes. Stage() takes
-  // one, whose rows are borrowed until its Finish(), targets only in the call; `last`: of its step,
-  // the one that updates. Begin() has all computed that are staged. Finish() waits for the oldest
-  // that was begun. One rank alone may begin batches before older ones are finished; several where
-  // RanksBeginAhead() says so, all the same ones. Errors as Step(), which like Predict(),
-  // SetState() and State() is called while none is under way.
+  // These calls split a step, so that a device is sent the next batch while it computes. Stage()
+  // takes a batch: its input is borrowed until its Finish(), its targets only during the call;
+  // `last` marks the batch that updates. Begin() starts all staged batches. Finish() waits for the
+  // oldest one begun. One rank alone may begin batches before older ones are finished. Several
+  // ranks may if RanksBeginAhead() is true, and all must begin the same batches. Errors are those
+  // of Step(). Step(), Predict(), SetState() and State() may be called only while no batch is under
+  // way.
   virtual absl::Status Stage(const BatchRows& rows, const UpdateOptions& update, bool last);
   virtual absl::Status Begin() { return absl::OkStatus(); }
-  // Forgets what is staged and not begun, but for the first `batches`.
+  // Forgets the batches that are staged and not begun, except for the first `batches`.
   virtual void Unstage(size_t batches) {
     if (batches == 0) staged_.reset();
   }
   virtual absl::StatusOr<StepResult> Finish();
-  // Whether a device still computes the batch whose Finish() is next; not that it waits for ranks.
+  // Whether a device still computes the batch that the next Finish() waits for. False while it only
+  // waits for other ranks.
   virtual bool IsBusy() { return false; }
-  // Whether several ranks may begin batches before older ones are finished. The same on all.
+  // Whether several ranks may begin batches before older ones are finished. The same on all ranks.
   virtual bool RanksBeginAhead() const { return false; }
-  // For the slots of the input: batches are sent from its memory without a copy on the host. Null:
-  // any memory is as good. Lives as long as the backend.
+  // Allocator for the slots of the input: batches in its memory are sent without a copy on the
+  // host. Null: any memory is as good. Lives as long as the backend.
   virtual SlotAllocator* slot_allocator() { return nullptr; }
-  // Batches that can be staged now.
+  // Number of batches that can be staged now.
   virtual size_t room() const { return staged_.has_value() ? 0 : 1; }
 
-  // Numbers of a row in predictions: ModelConfig::results().
+  // Numbers per row in predictions: ModelConfig::results().
   virtual size_t results() const { return 1; }
-  virtual size_t classes() const { return 0; }  // Of images; 0: boards.
+  virtual size_t classes() const { return 0; }  // Classes of an image model; 0: a model of boards.
 
-  // Forward alone: predictions (rows.rows, results()); where a result is a loss, of the targets.
-  // Needs no other rank; with its part of `global_rows` a
-  // rank computes the bits that one rank alone would.
+  // Forward only: predictions (rows.rows, results()). If a result is a loss, `rows` needs targets.
+  // Does not involve other ranks: with its part of `global_rows` a rank computes the same bits that
+  // one rank alone would.
   virtual absl::Status Predict(const BatchRows& rows, std::span<float> predictions,
                                size_t global_rows) = 0;
 
-  // Arenas laid out by table().
+  // Sets the state, whose arenas are laid out by table().
   virtual absl::Status SetState(TrainState state) = 0;
-  // Valid until the next call of Step() or SetState().
+  // The returned state is valid until the next call of Step() or SetState().
   virtual absl::StatusOr<const TrainState*> State() = 0;
-  virtual uint64_t steps() const = 0;  // Updates applied: the state's step.
+  virtual uint64_t steps() const = 0;  // Number of applied updates: the state's step.
 
-  // Told when a step waits for other ranks or a device. Null: nobody is.
+  // Notified when a step waits for other ranks or a device; may be null.
   virtual void set_recorder(StepRecorder* recorder) = 0;
-  // Null: nothing is traced.
+  // Null: no tracing.
   virtual void set_tracer(Tracer* tracer) = 0;
-  // Gives a device's recorder, which lives as long as the backend at most, and tells what it
-  // queues. Null: ends what is recorded still, and tells nobody any more; after the last step, for
-  // an exchange that is under way is given up.
+  // Gives `profile` a recorder of the device, which must not outlive the backend, and reports to it
+  // what is queued. Null ends the current recording and the reports. Call it with null only after
+  // the last step, because it abandons an exchange that is under way.
   virtual void set_device_profile(DeviceProfile* profile) { (void)profile; }
 
-  // Bytes of host memory that training on rows of this format takes, by what they are for.
+  // Bytes of host memory that training on rows of this format takes, by purpose.
   virtual std::vector<MemoryUse> MemoryUses(InputFormat format, size_t global_rows) = 0;
 
   virtual const ParameterTable& table() const = 0;
-  virtual size_t shards() const = 0;  // Virtual ones, of all ranks.
+  virtual size_t shards() const = 0;  // Virtual shards, of all ranks.
   virtual BackendDescription Describe() const = 0;
-  // From now on multiplies as `plan` says, the gemm_plan that another rank or run described. Before
-  // the first step. kFailedPrecondition: it cannot; nothing is changed.
+  // Makes later products use `plan`, the gemm_plan that another rank or run described. Call it
+  // before the first step. kFailedPrecondition: this backend cannot follow the plan; nothing
+  // changes.
   virtual absl::Status AdoptGemmPlan(const std::string& plan);
-  // Of the last step: of this rank's rows, and the targets of all ranks' rows in their order.
+  // From the last step: predictions of this rank's rows, and targets of all ranks' rows in row
+  // order.
   virtual std::span<const float> predictions() const = 0;
   virtual std::span<const float> global_targets() const = 0;
 
  private:
-  // Where nothing is sent ahead: Finish() does it all.
+  // A batch of a backend that sends nothing ahead: Finish() does all the work.
   struct Staged {
     BatchRows rows;
     UpdateOptions update;
     bool last;
-    std::vector<float> targets;  // Copied.
+    std::vector<float> targets;  // A copy.
   };
   std::optional<Staged> staged_;
 };
@@ -144,7 +150,7 @@ class Backend {
 // reference::kLargestGradientNorm.
 absl::Status CheckFinite(uint64_t step, const StepResult& result);
 
-// The losses of rows, summed in double in their order: of `results` numbers a row.
+// Sums the losses of rows in double, in row order. Each row has `results` numbers.
 template <typename T>
 double LossSum(size_t results, const std::vector<T>& predictions, const std::vector<T>& targets) {
   if (results == 1) {
@@ -155,7 +161,7 @@ double LossSum(size_t results, const std::vector<T>& predictions, const std::vec
   return sum;
 }
 
-// kInvalidArgument unless rows whose results are a loss have targets.
+// kInvalidArgument: a result is a loss, but `rows` has no targets.
 absl::Status CheckJudged(size_t results, const BatchRows& rows);
 
 }  // namespace penstock

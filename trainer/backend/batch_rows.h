@@ -1,4 +1,4 @@
-// Rows of records as a backend takes them.
+// Rows of records in the form that a backend takes.
 #ifndef PENSTOCK_TRAINER_BACKEND_BATCH_ROWS_H_
 #define PENSTOCK_TRAINER_BACKEND_BATCH_ROWS_H_
 
@@ -9,13 +9,13 @@
 
 namespace penstock {
 
-// Borrows everything; row-major.
+// Borrows all arrays; row-major.
 struct BatchRows {
   InputFormat format = kPackedBoards;
   size_t rows = 0;
   const uint8_t* input = nullptr;  // (rows, format.input_bytes)
-  const uint8_t* flags = nullptr;  // (rows, format.flags_bytes); null where a row has none.
-  // (rows): what to predict; a board's score, or the number of an image's class.
+  const uint8_t* flags = nullptr;  // (rows, format.flags_bytes); null if rows have no flags.
+  // (rows): the value to predict, which is a board's score or an image's class number.
   const float* targets = nullptr;
 
   BatchRows Slice(size_t first, size_t count) const {

@@ -1,4 +1,4 @@
-// Where the arenas of a block program lie while it runs.
+// Addresses of a block program's arenas while it runs.
 #ifndef PENSTOCK_TRAINER_BACKEND_BLOCK_MEMORY_H_
 #define PENSTOCK_TRAINER_BACKEND_BLOCK_MEMORY_H_
 
@@ -12,42 +12,43 @@
 
 namespace penstock {
 
-// Borrows everything. `flags` is null where a row has none; `gradients` for inference, of boards
-// `targets` too.
+// Borrows all arrays. `flags` is null if rows have no flags; `gradients` is null for inference, and
+// so is `targets` for inference with a model of boards.
 template <typename T>
 struct BlockMemory {
   const T* parameters = nullptr;
-  const uint16_t* rounded_parameters = nullptr;  // As bfloat16, where a backend keeps them.
+  const uint16_t* rounded_parameters = nullptr;  // As bfloat16, if the backend keeps such a copy.
   T* gradients = nullptr;
   T* activations = nullptr;
-  T* scratch = nullptr;  // What an executor needs besides, for one operation at a time.
+  T* scratch = nullptr;  // An executor's working memory, for one operation at a time.
   const T* targets = nullptr;
   T* predictions = nullptr;
   const void* input = nullptr;
   const void* flags = nullptr;
   T loss_weight = 0;  // 1 / samples of the global batch.
-  // Of what is left out at random: of this batch, and the place of the block's first row in it.
+  // For dropout: the batch's key, and the place of the block's first row in the batch.
   uint64_t random_key = 0;
   size_t first_row = 0;
-  // Gradients of linear weights are written, not added to: nothing of them is read. To the others
-  // is always added.
+  // Whether gradients of linear weights are overwritten and never read. All other gradients are
+  // always added to.
   bool new_weight_gradients = false;
 
-  // Operand `index` of `op`. The program says which are written, so constness is cast away here.
+  // Operand `index` of `op`. The program says which operands are written, so this casts constness
+  // away.
   T* At(const StepProgram& program, const Op& op, size_t index) const {
     const Buffer& buffer = program.buffers[op.operands[index].buffer];
     return Base(buffer.arena) + buffer.offset;
   }
-  // Null if the operation has no such operand: those at the end may be left out.
+  // The same, or null if the operation lacks this operand: trailing operands may be omitted.
   T* AtIfAny(const StepProgram& program, const Op& op, size_t index) const {
     return index < op.operands.size() ? At(program, op, index) : nullptr;
   }
-  // Of a parameter; null where there are none.
+  // The rounded copy of a parameter; null if there are no copies.
   const uint16_t* RoundedAt(const StepProgram& program, const Op& op, size_t index) const {
     if (rounded_parameters == nullptr) return nullptr;
     return rounded_parameters + program.buffers[op.operands[index].buffer].offset;
   }
-  // The key of an operation that leaves values out.
+  // The key of an operation with dropout.
   uint64_t KeyOf(const Op& op) const { return DeriveKey(random_key, op.shape.site); }
   reference::AttentionOptions<T> AttentionOptionsOf(const Op& op, const T* bias) const {
     return {.bias = bias, .dropout = op.shape.dropout, .key = KeyOf(op), .first_sample = first_row};
@@ -71,7 +72,7 @@ struct BlockMemory {
       case Arena::kPredictions:
         return predictions;
       default:
-        std::abort();  // Not an arena of floats of a block.
+        std::abort();  // Not a float arena of a block.
     }
   }
 };

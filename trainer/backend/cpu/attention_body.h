@@ -1,8 +1,8 @@
-// Attention over 64 tokens, for any target: included by kernels.cc alone.
+// Attention over 64 tokens, for any target. Only kernels.cc includes this.
 //
-// Scores are kept transposed, s[key][query], so that the softmax runs down columns: sixteen
-// queries a register and no sum across lanes. A head's bias is transposed once for all samples, and
-// the gradient by it when it has been summed over them.
+// Scores are stored transposed, s[key][query], so that the softmax runs down columns: sixteen
+// queries per register, and no sum across lanes. A head's bias is transposed once for all samples.
+// The bias gradient is transposed after it has been summed over the samples.
 #ifndef PENSTOCK_TRAINER_BACKEND_CPU_ATTENTION_BODY_H_
 #define PENSTOCK_TRAINER_BACKEND_CPU_ATTENTION_BODY_H_
 
@@ -28,7 +28,7 @@ PENSTOCK_INLINE void TransposeHead(const float* from, ptrdiff_t stride, float sc
   }
 }
 
-// Replaces s (64 keys, 64 queries) by e^(s - largest of the column) and gives 1 / column sums.
+// Replaces s (64 keys, 64 queries) by e^(s - column maximum), and returns 1 / column sums.
 template <typename Vec>
 PENSTOCK_INLINE void ExpColumns(float* s, Vec inverse[4]) {
   Vec largest[4], sum[4];
@@ -56,7 +56,7 @@ PENSTOCK_INLINE void ExpColumns(float* s, Vec inverse[4]) {
   PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) inverse[n] = 1.0f / sum[n];
 }
 
-// sum += x times scale, (64, 64) each.
+// sum += x * scale; both are (64, 64).
 template <typename Vec>
 PENSTOCK_INLINE void AddScaled(const float* x, float scale, float* sum) {
   for (int i = 0; i < kTokens * kTokens; i += kLanes) {
@@ -67,7 +67,7 @@ PENSTOCK_INLINE void AddScaled(const float* x, float scale, float* sum) {
   }
 }
 
-// `bias` is as scores are kept, or null.
+// `bias` has the layout of scores, or is null.
 template <typename Target, int kDim>
 PENSTOCK_INLINE void AttendHead(const float* q, const float* bias, ptrdiff_t width, float* out) {
   using Vec = typename Target::Vec;
@@ -91,7 +91,7 @@ PENSTOCK_INLINE void AttendHead(const float* q, const float* bias, ptrdiff_t wid
   }
 }
 
-// p becomes the softmax, dp the gradient by the scores before scaling, times scale.
+// Turns p into the softmax, and dp into the gradient of the scores before scaling, times scale.
 template <typename Vec>
 PENSTOCK_INLINE void SoftmaxBackward(float* p, float* dp, const Vec inverse[4], float scale) {
   Vec mean[4];
@@ -117,7 +117,7 @@ PENSTOCK_INLINE void SoftmaxBackward(float* p, float* dp, const Vec inverse[4], 
   }
 }
 
-// `bias` and `dbias`, to which is added, are as scores are kept, or null.
+// `bias` and `dbias` have the layout of scores, or are null. Adds to `dbias`.
 template <typename Target, int kDim>
 PENSTOCK_INLINE void AttendHeadBackward(const float* q, const float* bias, const float* dout,
                                         ptrdiff_t width, float* dq, float* dbias) {
@@ -142,7 +142,7 @@ PENSTOCK_INLINE void AttendHeadBackward(const float* q, const float* bias, const
   Multiply64<Target, kVecs>(ds, 1, kTokens, kTokens, k, stride, dq, stride);
 }
 
-// Gives `transposed` with the head's bias; null if there is none.
+// Writes the head's bias to `transposed` and returns it; null if there is no bias.
 template <typename Vec>
 PENSTOCK_INLINE const float* TransposeBias(const float* bias, size_t head, float* transposed) {
   if (bias == nullptr) return nullptr;

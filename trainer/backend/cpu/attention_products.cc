@@ -9,7 +9,7 @@ namespace {
 
 using reference::AttentionShape;
 
-// Rows of a head, as they lie between those of others: times `scale`.
+// Writes a head's rows, times `scale`, to their place between the rows of other heads.
 void PutRows(const float* from, const AttentionShape& shape, float scale, size_t stride,
              float* to) {
   for (size_t token = 0; token < shape.tokens; ++token) {
@@ -25,11 +25,11 @@ void ForHeads(const AttentionShape& shape, absl::FunctionRef<void(size_t b, size
   }
 }
 
-// Floats of a head's tokens, and of its probabilities.
+// Number of floats in a head's rows, and in its probabilities.
 size_t RowsOf(const AttentionShape& shape) { return shape.tokens * shape.head_dim; }
 size_t SquareOf(const AttentionShape& shape) { return shape.tokens * shape.tokens; }
 
-// Of a head's output, in the matrix of all.
+// Offset of a head's output in the matrix of all heads.
 size_t OutputOf(const AttentionShape& shape, size_t b, size_t h) {
   return b * shape.tokens * shape.width() + h * shape.head_dim;
 }
@@ -77,7 +77,7 @@ void AttentionProducts::Backward(const float* qkv, const float* dout, const Atte
   const size_t tokens = shape.tokens, width = shape.width(), d = shape.head_dim;
   const float scale = 1.0f / std::sqrt(static_cast<float>(d));
   float *rows = scratch, *p = rows + RowsOf(shape), *dp = p + SquareOf(shape);
-  float* dropped = dp + SquareOf(shape);  // Memory only where values are left out.
+  float* dropped = dp + SquareOf(shape);  // Allocated only with dropout.
   ForHeads(shape, [&](size_t b, size_t h) {
     const Head head(qkv, shape, options, b, h);
     const float* g = dout + OutputOf(shape, b, h);

@@ -1,5 +1,5 @@
-// Attention of any number of tokens, with dropout, as matrix products: what cpu/kernels.h has no
-// function of its own for.
+// Attention as matrix products, for any number of tokens and with dropout: the cases that
+// cpu/kernels.h has no function for.
 #ifndef PENSTOCK_TRAINER_BACKEND_CPU_ATTENTION_PRODUCTS_H_
 #define PENSTOCK_TRAINER_BACKEND_CPU_ATTENTION_PRODUCTS_H_
 
@@ -13,8 +13,8 @@
 namespace penstock {
 
 // Borrows the kernels. The contracts are those of kernels/reference/attention.h, within rounding.
-// Runs in the calling thread and allocates nothing: `scratch` has as many floats as asked for,
-// whose values before do not matter. Thread-safe for distinct scratch.
+// Runs in the calling thread and allocates nothing: `scratch` must have the required number of
+// floats, with any content. Thread-safe for distinct scratch.
 class AttentionProducts {
  public:
   AttentionProducts(const CpuKernels& kernels, GemmEngine gemm) : kernels_(kernels), gemm_(gemm) {}
@@ -24,7 +24,7 @@ class AttentionProducts {
 
   void Forward(const float* qkv, const reference::AttentionShape& shape,
                const reference::AttentionOptions<float>& options, float* scratch, float* out) const;
-  // Writes dqkv; dbias, unless null, += the gradient by the bias.
+  // Writes dqkv. Unless dbias is null, dbias += the bias gradient.
   void Backward(const float* qkv, const float* dout, const reference::AttentionShape& shape,
                 const reference::AttentionOptions<float>& options, float* scratch, float* dqkv,
                 float* dbias) const;

@@ -11,7 +11,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-// Scratch of `size` floats, all of them `value`; a number of its own stands behind it.
+// Scratch memory of `size` floats, all equal to `value`, followed by a guard value.
 class Scratch {
  public:
   Scratch(size_t size, float value) : floats_(size + 1, value) { floats_.back() = kBehind; }

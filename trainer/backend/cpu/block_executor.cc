@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// What cpu/kernels.h has attention for.
+// Whether cpu/kernels.h has an attention function for this shape.
 bool IsOfBoards(const OpShape& shape) {
   return shape.rows_per_sample == kBoardTokens && !shape.dropout.active();
 }
@@ -114,7 +114,7 @@ void BlockExecutor::RunOp(const Op& op, const BlockMemory<float>& memory, size_t
       return kernels_.drop_out(at(0), shape.dropout, memory.KeyOf(op),
                                memory.first_row * shape.rows_per_sample * shape.in, rows * shape.in,
                                at(1));
-    default:  // Too small a share of a step to deserve more than the reference.
+    default:  // Too small a share of a step for more than the reference.
       return RunReferenceOp(program_, op, memory, samples);
   }
 }

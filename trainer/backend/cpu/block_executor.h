@@ -14,12 +14,11 @@
 
 namespace penstock {
 
-// Floats of BlockMemory::scratch that a BlockExecutor of the program needs.
+// Number of floats of BlockMemory::scratch that a BlockExecutor of the program needs.
 size_t ScratchOf(const StepProgram& program);
 
 // Borrows the kernels, the program, and the tracer of its operations, which may be null.
-// Thread-compatible; several threads may run one executor on
-// memories that share nothing but parameters.
+// Thread-compatible. Several threads may run one executor if their memories share only parameters.
 class BlockExecutor {
  public:
   BlockExecutor(const StepProgram& program, const CpuKernels& kernels, GemmEngine gemm,
@@ -35,7 +34,7 @@ class BlockExecutor {
   void Run(const BlockMemory<float>& memory, size_t samples) const {
     Run(memory, samples, 0, num_ops());
   }
-  // Operations [first, last) of it; those before have been run.
+  // Runs operations [first, last) of the program. The earlier ones must have been run.
   void Run(const BlockMemory<float>& memory, size_t samples, size_t first, size_t last) const;
   size_t num_ops() const { return program_.ops.size(); }
 

@@ -1,4 +1,4 @@
-// A thread that takes up each bucket of a step as soon as all parts of the work have finished it.
+// A thread that processes each bucket of a step as soon as all parts of the work have finished it.
 #ifndef PENSTOCK_TRAINER_BACKEND_CPU_BUCKET_THREAD_H_
 #define PENSTOCK_TRAINER_BACKEND_CPU_BUCKET_THREAD_H_
 
@@ -15,22 +15,22 @@
 
 namespace penstock {
 
-// Begin() and Wait() are of one thread, Finish() of any.
+// Begin() and Wait() must be called by one thread; Finish() may be called by any thread.
 class BucketThread {
  public:
-  // `task` is called on the thread, for one bucket after the other from 0 on. kResourceExhausted:
-  // it could not be started.
+  // Calls `task` on the thread for one bucket after the other, from 0 on. kResourceExhausted: the
+  // thread could not be started.
   static absl::StatusOr<std::unique_ptr<BucketThread>> Start(
       std::function<absl::Status(size_t bucket)> task);
   // REQUIRES: no round is under way.
   ~BucketThread();
 
-  // Begins a round: each of `buckets` waits for as many calls of Finish() as there are `parts`.
-  // REQUIRES: the round before was waited for; parts > 0.
+  // Begins a round. Each of `buckets` buckets waits for `parts` calls of Finish(). REQUIRES: the
+  // previous round was waited for; parts > 0.
   void Begin(size_t buckets, size_t parts);
   void Finish(size_t bucket);
-  // Ends the round: the first error of a task, after which no other was called. REQUIRES: every
-  // bucket is finished, or will be by other threads.
+  // Ends the round and returns the first error of a task, after which no other task is called.
+  // REQUIRES: every bucket is finished, or will be by other threads.
   absl::Status Wait();
 
  private:
@@ -40,8 +40,8 @@ class BucketThread {
   const std::function<absl::Status(size_t)> task_;
   Mutex mutex_;
   CondVar changed_;
-  std::vector<size_t> unfinished_ ABSL_GUARDED_BY(mutex_);  // Parts, by bucket.
-  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;                 // Bucket whose task has not returned.
+  std::vector<size_t> unfinished_ ABSL_GUARDED_BY(mutex_);  // Unfinished parts of each bucket.
+  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;                 // First bucket whose task is not done.
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   std::jthread thread_;

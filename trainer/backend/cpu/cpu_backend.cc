@@ -16,18 +16,18 @@
 namespace penstock {
 namespace {
 
-// What one thread takes of an array at a time; part of the bits of the norm.
+// Elements of an array that a thread takes at a time. The bits of the norm depend on it.
 constexpr size_t kSlice = 16384;
 
-// Activations of tiny grow by 0.8 MB a row in training; two rows stay in 2 MB of L2. GEMMs keep 128
-// rows of the larger models, whose weights are then worth the packing.
-// A head over all tokens is a large matrix, which a block reads whole.
+// Samples per block. In training, activations of tiny take 0.8 MB a row: two rows fit in 2 MB of
+// L2. Larger models get two rows, so that GEMMs have 128 rows, which makes packing the weights
+// worth it. A head over all tokens is a large matrix, which every block reads whole.
 size_t DefaultBlockRows(const ModelConfig& config) {
   if (config.flatten) return 16;
   return std::max<size_t>(2, 256 / config.dim);
 }
 
-// Calls body(first, count) for the slices of [0, size), in the calling thread if there is no pool.
+// Calls body(first, count) for the slices of [0, size). Without a pool, in the calling thread.
 void ForSlices(ThreadPool* pool, size_t size, absl::FunctionRef<void(size_t, size_t)> body) {
   const size_t slices = (size + kSlice - 1) / kSlice;
   auto run = [&](size_t, size_t i) { body(i * kSlice, std::min(kSlice, size - i * kSlice)); };
@@ -126,7 +126,7 @@ CpuBackend::Part CpuBackend::PartOf(const BatchRows& rows, size_t global_rows) c
   return {rows, FirstRowOf(ranks_.rank(), ranks_.size(), global_rows), global_rows, results()};
 }
 
-// `shard` counts this rank's own.
+// `shard` counts this rank's own shards from 0.
 void CpuBackend::RunShard(const StepProgram& program, const Part& part, size_t shard, size_t worker,
                           float* gradients, float* predictions) {
   const size_t number = merge_.first_shard() + shard;
@@ -293,7 +293,7 @@ absl::StatusOr<double> CpuBackend::RunBatch(const BatchRows& rows, const UpdateO
   return GatherLoss(part);
 }
 
-// A loss that is not finite has such a gradient: the batch to blame is this one.
+// A loss that is not finite has such a gradient, so this batch is the cause.
 absl::StatusOr<double> CpuBackend::Accumulate(const BatchRows& rows, const UpdateOptions& update) {
   PENSTOCK_ASSIGN_OR_RETURN(const double loss, RunBatch(rows, update, false));
   if (!std::isfinite(loss)) return CheckFinite(state_.step, {.loss = loss, .gradient_norm = loss});
@@ -330,7 +330,7 @@ absl::Status CpuBackend::MergeGradients() {
   return status;
 }
 
-// Slice by slice, so that sums of sums stay in a core's cache.
+// Works slice by slice, so that partial sums stay in a core's cache.
 absl::Status CpuBackend::MergeBucket(const GradientBucket& bucket) {
   auto add_own = [&](size_t first, size_t count) {
     merge_.AddOwn(gradients_.data(), {bucket.first + first, count}, kernels_.add);

@@ -1,12 +1,12 @@
 // Trains and evaluates a model on the CPU.
 //
-// A global batch is cut into V virtual shards of neighbouring rows, a shard into blocks of a few
-// rows whose activations fit a core's cache. Every shard adds up its own gradients, block by
-// block; the update program merges them in a fixed tree. Threads and ranks share out whole shards,
-// so the bits depend on neither.
+// A global batch is cut into V virtual shards of neighbouring rows, and a shard into blocks of a
+// few rows whose activations fit a core's cache. Every shard sums its own gradients, block by
+// block; the update program merges the shards in a fixed tree. Threads and ranks divide whole
+// shards among themselves, so the bits depend on neither.
 //
-// Between ranks gradients travel in buckets, on a thread of their own, each from when the last
-// block of the last own shard has added to it: while the others are still computed.
+// Gradients travel between ranks in buckets, on a separate thread. A bucket starts when the last
+// block of this rank's last shard has added to it, while other gradients are still being computed.
 #ifndef PENSTOCK_TRAINER_BACKEND_CPU_CPU_BACKEND_H_
 #define PENSTOCK_TRAINER_BACKEND_CPU_CPU_BACKEND_H_
 
@@ -40,18 +40,18 @@
 namespace penstock {
 
 struct CpuBackendOptions {
-  size_t threads = 0;     // 0: the cores this process may use, shared with its neighbours.
-  size_t processes = 1;   // That share them.
+  size_t threads = 0;     // 0: the cores this process may use, divided among `processes`.
+  size_t processes = 1;   // Processes that share those cores.
   size_t shards = 8;      // V.
-  size_t block_rows = 0;  // Part of the bits; 0: chosen from the model alone.
+  size_t block_rows = 0;  // The bits depend on it; 0: chosen from the model alone.
   GemmEngine gemm = DefaultGemmEngine();
-  const CpuKernels* kernels = nullptr;  // Null: the fastest of this processor.
-  // Shares the shards: this rank has the rows of [rV/R, (r+1)V/R). Must outlive the backend. Null:
-  // this process has all.
+  const CpuKernels* kernels = nullptr;  // Null: the fastest for this processor.
+  // Ranks that divide the shards: this rank has the rows of [rV/R, (r+1)V/R). Must outlive the
+  // backend. Null: this process has all shards.
   Communicator* ranks = nullptr;
-  bool fast_reduction = false;        // FastTree(): any number of ranks; bits depend on it.
-  WireFloat wire = WireFloat::kFp32;  // How gradients travel; others need fast_reduction.
-  size_t bucket_floats = 1 << 20;     // That travel together, about; 0: all.
+  bool fast_reduction = false;        // FastTree(): any number of ranks; the bits depend on it.
+  WireFloat wire = WireFloat::kFp32;  // Number format for sending; others need fast_reduction.
+  size_t bucket_floats = 1 << 20;     // Approximate size of a bucket; 0: all in one.
 };
 
 // Not thread-safe.
@@ -63,19 +63,19 @@ class CpuBackend final : public Backend {
   static absl::StatusOr<std::unique_ptr<CpuBackend>> Create(const ModelConfig& config,
                                                             const CpuBackendOptions& options);
 
-  // Any number of rows; with a multiple of V every shard has as many.
+  // Takes any number of rows. If it is a multiple of V, all shards have equally many.
   absl::StatusOr<StepResult> Step(const BatchRows& rows, const UpdateOptions& update) override;
   absl::StatusOr<double> Accumulate(const BatchRows& rows, const UpdateOptions& update) override;
 
   size_t results() const override { return config_.results(); }
   size_t classes() const override { return config_.classes; }
-  // No global_rows: `rows` are all. kInvalidArgument: rows of another model, images without their
-  // classes.
+  // If global_rows is 0, `rows` are all rows. kInvalidArgument: rows of another model, or images
+  // without their classes.
   absl::Status Predict(const BatchRows& rows, std::span<float> predictions,
                        size_t global_rows) override;
 
-  // Of images, which need no classes: logits (rows.rows, classes()). Other errors as Predict().
-  // REQUIRES: a model of images, and one rank.
+  // Computes logits (rows.rows, classes()) of images, whose classes are not needed. Other errors
+  // are those of Predict(). REQUIRES: a model of images, and one rank.
   absl::Status Logits(const BatchRows& rows, std::span<float> logits);
 
   absl::Status SetState(TrainState state) override;
@@ -83,8 +83,8 @@ class CpuBackend final : public Backend {
   uint64_t steps() const override { return state_.step; }
 
   void set_recorder(StepRecorder* recorder) override { recorder_ = recorder; }
-  // Tracks 1 to threads() get the shards, 0 merging and update; with several ranks threads() + 1
-  // gets the exchange.
+  // Track 0 gets merging and update, tracks 1 to threads() get the shards. With several ranks,
+  // track threads() + 1 gets the exchange.
   void set_tracer(Tracer* tracer) override;
 
   std::vector<MemoryUse> MemoryUses(InputFormat format, size_t global_rows) override;
@@ -96,7 +96,7 @@ class CpuBackend final : public Backend {
   size_t shards() const override { return shards_; }
   size_t block_rows() const { return block_rows_; }
   BackendDescription Describe() const override;
-  // Of the last step, merged, before clipping.
+  // Gradients of the last step, merged, before clipping.
   std::span<const float> gradients() const { return {gradients_.data(), table_.arena_size()}; }
   std::span<const float> predictions() const override { return own_predictions_; }
   std::span<const float> global_targets() const override { return targets_; }
@@ -109,42 +109,43 @@ class CpuBackend final : public Backend {
   absl::Status StartExchange();
 
   const StepProgram& ProgramFor(Purpose purpose, InputFormat format);
-  // This rank's rows, of so many.
+  // This rank's rows, and their place among `global_rows`.
   struct Part {
     const BatchRows& rows;
     size_t first_row;
     size_t global_rows;
-    size_t results;      // Numbers of a row that the program gives.
-    size_t batches = 1;  // Of the update.
+    size_t results;      // Numbers per row that the program computes.
+    size_t batches = 1;  // Batches of the update.
     uint64_t random_key = 0;
-    bool adds = false;  // To the gradients of the batches before.
+    bool adds = false;  // Adds to the gradients of the previous batches.
   };
   absl::Status CheckFormat(const BatchRows& rows) const;
   Part PartOf(const BatchRows& rows, size_t global_rows) const;
-  // All own shards through `program`. `gradients` is null or takes one arena a shard.
+  // Runs all own shards through `program`. `gradients` is null or has one arena per shard.
   void RunShards(const StepProgram& program, const Part& part, float* gradients,
                  float* predictions);
   void RunShard(const StepProgram& program, const Part& part, size_t shard, size_t worker,
                 float* gradients, float* predictions);
-  // The parameters as bfloat16, if products are of those: once for all batches until they change.
+  // If products use bfloat16, rounds the parameters. Done once for all batches until they change.
   void RoundParameters();
-  // Zeroes what the blocks of a shard add to. Its first block writes the gradients of weights.
+  // Zeroes the gradients that the blocks of a shard add to. Its first block overwrites the
+  // gradients of weights.
   void ClearGradients(size_t rows, float* gradients) const;
-  // The last block of a shard: tells which buckets it has finished.
+  // Runs the last block of a shard, and reports the buckets that it has finished.
   void RunLastBlock(const BlockExecutor& executor, const BlockMemory<float>& memory, size_t rows);
-  // Forward and backward of one batch of an update; the loss of all ranks' rows. After the last
-  // batch the gradients are the sum of all shards.
+  // Forward and backward of one batch of an update. Returns the loss over all ranks' rows. After
+  // the last batch, the gradients are the sum over all shards.
   absl::StatusOr<double> RunBatch(const BatchRows& rows, const UpdateOptions& update, bool last);
   // The loss over the rows of all ranks.
   absl::StatusOr<double> GatherLoss(const Part& part);
-  // Of each worker: activations and scratch.
+  // Allocates activations and scratch for each worker.
   void ReserveMemory(const StepProgram& program);
-  // Where the gradients of a training's program are: once, as long as it is the same.
+  // Finds the gradients of a training program. Does nothing if called again for the same program.
   void FindGradients(const StepProgram& program);
 
-  // The update program, split at the norm: what must be known before anything is changed.
+  // The update program is split at the norm, which must be known before anything is changed.
   void ApplyUpdate(const UpdateOptions& update, double gradient_norm);
-  // Of one rank alone: at the end. Of several: what is left of the buckets.
+  // With one rank, merges all gradients at the end. With several, waits for the remaining buckets.
   absl::Status MergeGradients();
   absl::Status MergeBucket(const GradientBucket& bucket);
   double GradientNorm();
@@ -164,21 +165,21 @@ class CpuBackend final : public Backend {
   ShardMerge merge_;
   std::map<std::pair<Purpose, InputFormat>, std::unique_ptr<StepProgram>> programs_;
   TrainState state_;
-  std::vector<uint16_t> rounded_;                // Parameters; empty for products of fp32.
-  bool parameters_are_rounded_ = false;          // Those of now.
+  std::vector<uint16_t> rounded_;                // Rounded parameters; empty for fp32 products.
+  bool parameters_are_rounded_ = false;          // Whether rounded_ is current.
   std::vector<float> gradients_;                 // (V / R, arena)
-  std::vector<std::vector<float>> activations_;  // One arena a worker.
-  std::vector<std::vector<float>> scratch_;      // And one BlockMemory::scratch.
-  std::vector<float> predictions_, targets_;     // Of all ranks' rows.
+  std::vector<std::vector<float>> activations_;  // One arena per worker.
+  std::vector<std::vector<float>> scratch_;      // One BlockMemory::scratch per worker.
+  std::vector<float> predictions_, targets_;     // For the rows of all ranks.
   std::span<const float> own_predictions_;
   size_t accumulated_ = 0;  // Batches whose gradients wait for the update.
   const size_t bucket_floats_;
-  const StepProgram* found_in_ = nullptr;  // What follows is of this one.
+  const StepProgram* found_in_ = nullptr;  // The program that the next members describe.
   std::vector<GradientRange> weight_gradients_;
   std::vector<GradientBucket> cuts_;
-  std::vector<GradientBucket> buckets_;  // While they travel; empty: none does.
+  std::vector<GradientBucket> buckets_;  // During the exchange; else empty.
   std::atomic<bool> pool_is_free_{true};
-  std::unique_ptr<BucketThread> exchange_;  // Of several ranks, else null.
+  std::unique_ptr<BucketThread> exchange_;  // With several ranks, else null.
 };
 
 }  // namespace penstock

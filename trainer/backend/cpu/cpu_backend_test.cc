@@ -32,7 +32,7 @@ std::unique_ptr<CpuBackend> MakeBackend(const ModelConfig& config,
   return backend;
 }
 
-// Three elements of each parameter.
+// Checks three elements of each parameter.
 void ExpectGradientsAsDifferences(ReferenceModel& model) {
   model.Run();
   const std::vector<double> gradients = model.gradients;
@@ -78,7 +78,7 @@ TEST(ReferenceModelTest, FusedOperationsChangeNothing) {
   }
 }
 
-// Also where a step has fewer rows, which leave a shard without any.
+// Also covers steps with fewer rows, which leave a shard empty.
 TEST(CpuBackendGradientsTest, NothingIsLeftOfTheStepBefore) {
   const RandomBoards boards(6), others(6, 2);
   for (const size_t rows : {size_t{6}, size_t{3}}) {
@@ -116,8 +116,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, BackendAccuracyTest,
                                          BackendCase{"OneDnnBaseline", GemmEngine::kOneDnn, 2}),
                          [](const auto& test) { return test.param.name; });
 
-// Tolerance: 2e-5 of each parameter's largest gradient. A float keeps 6e-8; sums of 300 to 1,000
-// terms through ten layers lose two orders of that, a wrong term would lose everything.
+// Tolerance: 2e-5 of each parameter's largest gradient. A float's precision is 6e-8; sums of 300 to
+// 1,000 terms through ten layers lose two orders of magnitude. A wrong term would lose everything.
 void ExpectTheReferencesStep(const ModelConfig& config, const BatchRows& rows,
                              const CpuBackendOptions& options) {
   constexpr uint64_t kKey = 0x9876543210fedcba;
@@ -148,7 +148,7 @@ TEST_P(BackendAccuracyTest, StepMatchesTheDoubleReference) {
   }
 }
 
-// What is left out depends on a row's place in the batch, not on its block or shard.
+// Dropout depends on a row's place in the batch, not on its block or shard.
 TEST_P(BackendAccuracyTest, StepOfImagesMatchesTheDoubleReference) {
   for (const ModelConfig& config : {TinyVit(), TinyPooledVit()}) {
     const RandomImages images(config, 6);
@@ -183,12 +183,12 @@ TEST(CpuBackendTest, ThreadsDoNotChangeTheBits) {
   EXPECT_EQ(TrainSteps(5, 3), one);
 }
 
-// Within the rounding of sums in another order: 2e-5 of each parameter's largest gradient, as
+// Equal within the rounding of sums in another order: 2e-5 of each parameter's largest gradient, as
 // above.
 TEST(CpuBackendTest, AccumulatedBatchesHaveTheGradientOfOneOfAllTheirRows) {
   const RandomBoards boards(24);
   auto whole = MakeBackend(kSmall), parts = MakeBackend(kSmall);
-  for (int step = 0; step < 2; ++step) {  // The second begins anew.
+  for (int step = 0; step < 2; ++step) {  // The second step starts from zero.
     ASSERT_OK_AND_ASSIGN(const StepResult all, whole->Step(boards.rows(), {}));
     const UpdateOptions update{.batches = 3};
     ASSERT_OK_AND_ASSIGN(const double a, parts->Accumulate(boards.rows().Slice(0, 8), update));
@@ -207,7 +207,7 @@ TEST(CpuBackendTest, AccumulatedBatchesHaveTheGradientOfOneOfAllTheirRows) {
   }
 }
 
-// The double reference takes the same keys, so comparing with it does not show this.
+// The double reference uses the same keys, so a comparison with it cannot show this.
 TEST(BlockMemoryTest, EveryPlaceThatLeavesValuesOutHasAKeyOfItsOwn) {
   const ModelConfig config = TinyVit();
   const StepProgram program = BuildTraining(config, ParameterTable::For(config), ImagesOf(12), 2);
@@ -248,12 +248,12 @@ TEST(CpuBackendTest, LearnsTheClassesOfImages) {
   std::vector<float> results(32);
   ASSERT_OK(backend->Predict(images.rows(), results, 16));
   for (size_t i = 0; i < 16; ++i) {
-    EXPECT_LT(results[2 * i], 0.2) << i;    // Of its loss: log 5 is 1.6.
+    EXPECT_LT(results[2 * i], 0.2) << i;    // The loss: log 5 is 1.6.
     EXPECT_EQ(results[2 * i + 1], 0) << i;  // No class is likelier.
   }
 }
 
-// One row's loss is the logarithm of the sum of exponentials, less the logit of its class.
+// A row's loss is the logarithm of the sum of exponentials, minus the logit of its class.
 TEST(CpuBackendTest, LogitsAreThoseOfTheLoss) {
   for (const ModelConfig& model : {TinyVit(), TinyPooledVit()}) {
     const RandomImages images(model, 5);
@@ -334,7 +334,7 @@ TEST(CpuBackendTest, DecodedPlanesGiveThePackedBits) {
   EXPECT_EQ(f32, packed);
 }
 
-// Eight bits of mantissa in every product: each parameter's gradient is off by parts in a hundred.
+// Products have eight bits of mantissa: each parameter's gradient is off by a few percent.
 TEST(CpuBackendTest, Bf16ProductsGiveNearlyTheSameStep) {
   if (const absl::Status can = CheckBf16Products(); !can.ok()) GTEST_SKIP() << can.message();
   const RandomBoards boards(16);
@@ -352,7 +352,7 @@ TEST(CpuBackendTest, Bf16ProductsGiveNearlyTheSameStep) {
     EXPECT_GT(difference, 0) << p.name;
     EXPECT_LT(std::sqrt(difference / size), 0.02) << p.name;
   }
-  // The same again, whatever the threads.
+  // The same bits again, for any number of threads.
   auto again = MakeBackend(kSmall, {.threads = 3, .gemm = GemmEngine::kOneDnnBf16});
   ASSERT_TRUE(again->Step(boards.rows(), {}).ok());
   EXPECT_EQ(again->state().parameters, bf16->state().parameters);
@@ -379,7 +379,7 @@ TEST(CpuBackendTest, StopsOnNanAndKeepsTheState) {
   EXPECT_EQ(backend->state().step, 0u);
 }
 
-// Its loss and its norm are finite.
+// The loss and the norm are finite.
 TEST(CpuBackendTest, StopsOnAGradientTooLargeToSquare) {
   auto backend = MakeBackend(kSmall);
   RandomBoards boards(8);
@@ -390,7 +390,7 @@ TEST(CpuBackendTest, StopsOnAGradientTooLargeToSquare) {
   EXPECT_THAT(backend->state().v, testing::Each(0.0f));
 }
 
-// Of each thread: 9 tokens in heads of 32, three matrices of 9 by 9.
+// Per thread: 9 tokens in heads of 32, and three matrices of 9 by 9.
 TEST(CpuBackendTest, TheMemoryOfImagesHasAttentionsScratch) {
   const ModelConfig config = TinyVit();
   auto backend = MakeBackend(config);

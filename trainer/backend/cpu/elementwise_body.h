@@ -1,4 +1,4 @@
-// Norms, GELU, sums and AdamW, for any target: included by kernels.cc alone.
+// Norms, GELU, sums and AdamW, for any target. Only kernels.cc includes this.
 #ifndef PENSTOCK_TRAINER_BACKEND_CPU_ELEMENTWISE_BODY_H_
 #define PENSTOCK_TRAINER_BACKEND_CPU_ELEMENTWISE_BODY_H_
 
@@ -74,7 +74,7 @@ PENSTOCK_INLINE void LayerNormBackwardRow(const float* dy, const float* x, const
   }
 }
 
-// 0.5 (1 + tanh(u)) is 1 / (1 + e^(-2u)).
+// The gate 0.5 (1 + tanh(u)) equals 1 / (1 + e^(-2u)).
 template <typename Vec>
 PENSTOCK_INLINE void GeluGate(const Vec& x, Vec& gate) {
   constexpr float kC = 0.7978845608028654f;  // sqrt(2 / pi)
@@ -113,8 +113,8 @@ PENSTOCK_INLINE void BelowOf(const Pair<H>& x, const Pair<H>& tail, Pair<H>& y) 
   BelowOf(x.high, tail.high, y.high);
 }
 
-// The normal distribution's share below x, within 1e-7 (Abramowitz, Stegun, 7.1.26), and
-// e^(-x^2 / 2).
+// The cumulative normal distribution at x, within 1e-7 (Abramowitz, Stegun, 7.1.26), and e^(-x^2 /
+// 2).
 template <typename Vec>
 PENSTOCK_INLINE void NormalShare(const Vec& x, Vec& share, Vec& density) {
   constexpr float kP = 0.3275911f * 0.70710678118654752f;
@@ -190,7 +190,7 @@ PENSTOCK_INLINE void ExpBelow(float largest, const float* x, Vec& e) {
   Exp(e);
 }
 
-// One row of a softmax of s * scale + bias, in place; `bias` may be null.
+// Softmax of one row of s * scale + bias, in place; `bias` may be null.
 template <typename Vec>
 PENSTOCK_INLINE void SoftmaxRow(float* s, const float* bias, float scale, size_t columns) {
   float largest = -__builtin_inff();
@@ -218,7 +218,7 @@ PENSTOCK_INLINE void SoftmaxRow(float* s, const float* bias, float scale, size_t
   for (size_t j = 0; j < columns; ++j) s[j] *= 1.0f / sum;
 }
 
-// dp becomes the gradient by the scores, from that by the probabilities p.
+// Turns dp, the gradient of the probabilities p, into the gradient of the scores.
 template <typename Vec>
 PENSTOCK_INLINE void SoftmaxBackwardRow(const float* p, size_t columns, float* dp) {
   Vec sums{};
@@ -234,7 +234,7 @@ PENSTOCK_INLINE void SoftmaxBackwardRow(const float* p, size_t columns, float* d
   for (size_t j = 0; j < columns; ++j) dp[j] = p[j] * (dp[j] - sum);
 }
 
-// In two loops, each of which becomes vectors: 64-bit numbers beside floats do not.
+// Two loops, each of which the compiler vectorises: it does not mix 64-bit integers with floats.
 PENSTOCK_INLINE void DropoutAll(const float* x, const Dropout& dropout, uint64_t key,
                                 uint64_t first_index, size_t count, float* y) {
   const uint64_t keep_below = dropout.keep_below;

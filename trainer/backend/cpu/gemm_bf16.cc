@@ -19,8 +19,8 @@ extern "C" void omp_set_num_threads(int);
 namespace penstock {
 namespace {
 
-// Denormals become zero, as the instruction has it: a row's last elements are no exception, nor is
-// a processor without it.
+// Denormals become zero, as in the AVX-512 instruction, so that the last elements of a row and
+// processors without the instruction give the same values.
 void RoundScalar(std::span<const float> from, uint16_t* to) {
   for (size_t i = 0; i < from.size(); ++i) {
     const bool denormal = std::abs(from[i]) < std::numeric_limits<float>::min();
@@ -40,7 +40,7 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) void RoundAvx512
   RoundScalar(from.subspan(i), to + i);
 }
 
-// dnnl_* of a shape, for one thread.
+// The dnnl_* objects for one shape, for one thread.
 class Product {
  public:
   struct Key {
@@ -49,7 +49,7 @@ class Product {
     auto operator<=>(const Key&) const = default;
   };
 
-  // Not ready() if oneDNN has no such product.
+  // ready() is false if oneDNN has no such product.
   explicit Product(const Key& key) {
     ready_ = Describe(key) && CreatePrimitive(key.accumulate) && CreateMemories();
   }
@@ -78,10 +78,11 @@ class Product {
 
  private:
   static void Check(dnnl_status_t status) {
-    if (status != dnnl_success) std::abort();  // Only wrong arguments or no memory.
+    if (status != dnnl_success) std::abort();  // Only wrong arguments or lack of memory.
   }
 
-  // (rows, columns) of the product; stored the other way round if transposed; no gaps.
+  // Descriptor of (rows, columns) of the product without gaps, stored the other way round if
+  // transposed.
   static bool Matrix(size_t rows, size_t columns, bool transposed, dnnl_data_type_t type,
                      dnnl_memory_desc_t& out) {
     const auto r = static_cast<dnnl_dim_t>(rows), c = static_cast<dnnl_dim_t>(columns);
@@ -135,13 +136,13 @@ class Product {
   bool ready_ = false;
 };
 
-// What a thread keeps from call to call.
+// Data that a thread keeps between calls.
 struct Workspace {
   std::map<Product::Key, Product> products;
   std::vector<uint16_t> a, b;
 };
 
-// A stored operand without the gaps between its rows.
+// Returns a stored operand in bfloat16, without gaps between its rows.
 const uint16_t* Rounded(const GemmOperand& operand, size_t rows, size_t columns,
                         std::vector<uint16_t>& out) {
   if (operand.rounded != nullptr && operand.stride == columns) return operand.rounded;
@@ -182,9 +183,9 @@ void GemmBf16(size_t m, size_t n, size_t k, const GemmOperand& a, const GemmOper
   const Product::Key key{m, n, k, at, bt, accumulate};
   auto product = workspace.products.find(key);
   if (product == workspace.products.end()) {
-    omp_set_num_threads(1);  // Of the calling thread's; oneDNN asks when a product is made.
+    omp_set_num_threads(1);  // For the calling thread. oneDNN reads it when it makes a product.
     product = workspace.products.emplace(key, key).first;
-    if (!product->second.ready()) std::abort();  // CheckBf16Products() said that it can.
+    if (!product->second.ready()) std::abort();  // CheckBf16Products() has succeeded.
   }
   product->second.Run(Rounded(a, at ? k : m, at ? m : k, workspace.a),
                       Rounded(b, bt ? n : k, bt ? k : n, workspace.b), c);

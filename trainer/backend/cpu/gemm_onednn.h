@@ -1,4 +1,5 @@
-// What oneDNN does of gemm.h. A build without it (PENSTOCK_PORTABLE) has without_onednn.cc instead.
+// The oneDNN part of gemm.h. A build without oneDNN (PENSTOCK_PORTABLE) has without_onednn.cc
+// instead.
 #ifndef PENSTOCK_TRAINER_BACKEND_CPU_GEMM_ONEDNN_H_
 #define PENSTOCK_TRAINER_BACKEND_CPU_GEMM_ONEDNN_H_
 
@@ -10,7 +11,7 @@ namespace penstock {
 
 bool HasOneDnn();
 
-// As Gemm(), c being `beta` c + a b. REQUIRES: HasOneDnn().
+// Same contract as Gemm(), with c = beta * c + a b. REQUIRES: HasOneDnn().
 void SgemmOneDnn(size_t m, size_t n, size_t k, const GemmOperand& a, const GemmOperand& b,
                  float beta, float* c);
 

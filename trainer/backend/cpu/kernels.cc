@@ -43,7 +43,7 @@ struct Baseline {
   static constexpr int kSums = 2, kWidest = 1;
 };
 
-// One namespace a target.
+// One namespace per target.
 #define PENSTOCK_CPU_KERNELS(isa, Target, target)                                                 \
   namespace isa {                                                                                 \
   target void Attention(const float* qkv, const float* bias, size_t samples, size_t heads,        \

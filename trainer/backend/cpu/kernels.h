@@ -1,4 +1,4 @@
-// What a step needs besides GEMM, vectorised for the processor it runs on.
+// The operations of a step besides GEMM, vectorised for the processor that runs them.
 #ifndef PENSTOCK_TRAINER_BACKEND_CPU_KERNELS_H_
 #define PENSTOCK_TRAINER_BACKEND_CPU_KERNELS_H_
 
@@ -11,33 +11,33 @@
 
 namespace penstock {
 
-// One instruction set's functions. Contracts are those of kernels/reference, within rounding;
-// what a function does beyond that stands beside it. Functions run in the calling thread.
+// The functions for one instruction set. Contracts are those of kernels/reference, within rounding;
+// additions stand next to each function. Functions run in the calling thread.
 struct CpuKernels {
   const char* name;
 
-  // 64 tokens, any head_dim; 16, 32 and 64 are fast. `bias` (heads, 64, 64) and the gradient by it,
-  // to which is added, may be null.
+  // For 64 tokens and any head_dim; 16, 32 and 64 are fast. `bias` (heads, 64, 64) and its gradient
+  // may be null. Adds to the bias gradient.
   void (*attention)(const float* qkv, const float* bias, size_t samples, size_t heads,
                     size_t head_dim, float* out);
   void (*attention_backward)(const float* qkv, const float* bias, const float* dout, size_t samples,
                              size_t heads, size_t head_dim, float* dqkv, float* dbias);
-  // Multiples of 16 are fast.
+  // Dimensions that are multiples of 16 are fast.
   void (*layer_norm)(const float* x, const float* gain, const float* offset, float epsilon,
                      size_t rows, size_t dim, float* y, float* mean, float* rstd);
-  // `add`: dx += the gradient, else dx = it.
+  // `add`: dx += the gradient, else dx = the gradient.
   void (*layer_norm_backward)(const float* dy, const float* x, const float* gain, const float* mean,
                               const float* rstd, size_t rows, size_t dim, bool add, float* dx,
                               float* dgain, float* doffset);
-  // The tanh form, and the erf form.
+  // The tanh form, then the erf form.
   void (*gelu)(const float* x, size_t count, float* y);
   void (*gelu_backward)(const float* x, size_t count, float* dy);
   void (*gelu_erf)(const float* x, size_t count, float* y);
   void (*gelu_erf_backward)(const float* x, size_t count, float* dy);
-  // s (rows, columns) becomes the softmax of each row of s * scale + bias; `bias` (rows, columns)
-  // may be null.
+  // Turns each row of s (rows, columns) into the softmax of s * scale + bias. `bias` (rows,
+  // columns) may be null.
   void (*softmax)(float* s, const float* bias, float scale, size_t rows, size_t columns);
-  // dp (rows, columns) becomes the gradient by the scores, from that by the probabilities p.
+  // Turns dp (rows, columns), the gradient of the probabilities p, into the gradient of the scores.
   void (*softmax_backward)(const float* p, size_t rows, size_t columns, float* dp);
   // y may be x.
   void (*drop_out)(const float* x, const Dropout& dropout, uint64_t key, uint64_t first_index,
@@ -48,13 +48,13 @@ struct CpuKernels {
   // sums (columns) += each column of x (rows, columns).
   void (*add_column_sums)(const float* x, size_t rows, size_t columns, float* sums);
   void (*add)(const float* addend, size_t count, float* sum);
-  // In an order fixed by `count`.
+  // The order of the sum depends on `count` alone.
   double (*sum_squares)(const float* x, size_t count);
   void (*adamw)(const reference::AdamwScalars<float>& scalars, const float* gradient, size_t count,
                 float* parameter, float* m, float* v);
 };
 
-// Those that this processor can run, the fastest first.
+// The instruction sets that this processor can run, the fastest first.
 std::span<const CpuKernels* const> SupportedCpuKernels();
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Each instruction set's kernels against the plain references in double.
+// Compares each instruction set's kernels with the plain references in double.
 #include "trainer/backend/cpu/kernels.h"
 
 #include <array>
@@ -28,7 +28,8 @@ using Floats = std::vector<float>;
 
 Doubles Wide(const Floats& values) { return {values.begin(), values.end()}; }
 
-// Within `ulps` float roundings of the largest expected value: what sums of that many terms keep.
+// Within `ulps` float roundings of the largest expected value, the precision of sums of that many
+// terms.
 void ExpectClose(const Floats& actual, const Doubles& expected, double ulps) {
   double largest = 0;
   for (double value : expected) largest = std::max(largest, std::abs(value));
@@ -62,7 +63,7 @@ TEST_P(CpuKernelsTest, AttentionMatchesTheReference) {
   }
 }
 
-// The gradient by the bias is added to what is there; it is a sum over three samples.
+// The kernel adds the bias gradient, a sum over three samples, to the existing values.
 TEST_P(CpuKernelsTest, BiasedAttentionMatchesTheReference) {
   for (size_t head_dim : {8, 16, 32, 64}) {
     const reference::AttentionShape shape{3, 64, 2, head_dim};
@@ -114,7 +115,7 @@ TEST_P(CpuKernelsTest, AttentionStandsLargeScores) {
   ExpectClose(out, expected, 0.02 / std::numeric_limits<float>::epsilon());
 }
 
-// All scores are near -300: relative to any number that no key has they would all vanish.
+// All scores are near -300: relative to a maximum that no key has, they would all vanish.
 TEST_P(CpuKernelsTest, AttentionStandsLowScores) {
   const Floats qkv = Noise(64 * 3 * 16, 1);
   Floats out(64 * 16), bias = Noise(64 * 64, 2);
@@ -127,7 +128,7 @@ TEST_P(CpuKernelsTest, AttentionStandsLowScores) {
   ExpectClose(out, expected, 512);  // Scores of 300 are themselves rounded to 3e-5.
 }
 
-// A difference of mean squares would keep nothing of the variance.
+// A difference of mean squares would lose the variance.
 TEST_P(CpuKernelsTest, LayerNormStandsALargeMean) {
   constexpr size_t kRows = 5, kDim = 64;
   Floats x = Noise(kRows * kDim, 1, 2), y(x.size()), mean(kRows), rstd(kRows);
@@ -189,14 +190,14 @@ TEST_P(CpuKernelsTest, GeluMatchesTheReferenceOverItsWholeRange) {
   }
 }
 
-// Relative to each value itself: its exponent, up to 25, is rounded a few times.
+// The error is relative to each value: its exponent, up to 25, is rounded a few times.
 TEST_P(CpuKernelsTest, GeluKeepsItsPrecisionWhereItIsNearlyZero) {
   Floats x(1000);
   for (size_t i = 0; i < x.size(); ++i) x[i] = -6.0f + 0.003f * static_cast<float>(i);
   Floats y(x.size()), dx(x.size(), 1.0f);
   kernels_.gelu(x.data(), x.size(), y.data());
   kernels_.gelu_backward(x.data(), x.size(), dx.data());
-  for (size_t i = 0; i < x.size(); ++i) {  // In double 1 + tanh would keep six digits.
+  for (size_t i = 0; i < x.size(); ++i) {  // In double, 1 + tanh would keep only six digits.
     const auto value = reference::GeluValue<long double>(x[i], reference::GeluForm::kTanh);
     const auto slope = reference::GeluSlope<long double>(x[i], reference::GeluForm::kTanh);
     EXPECT_NEAR(y[i] / double(value), 1, 1.6e-5) << x[i];
@@ -219,7 +220,7 @@ TEST_P(CpuKernelsTest, GeluOfErfMatchesTheReferenceOverItsWholeRange) {
   EXPECT_TRUE(std::isnan(y.back()));
 }
 
-// 25 columns: a whole vector and a rest.
+// 25 columns: one whole vector and a remainder.
 TEST_P(CpuKernelsTest, SoftmaxAndItsBackwardMatchTheirFormulas) {
   constexpr size_t kSize = 25;
   const Floats scores = Noise(kSize, 1), bias = Noise(kSize, 2), dp = Noise(kSize, 3);
@@ -246,7 +247,7 @@ TEST_P(CpuKernelsTest, SoftmaxGivesEqualScoresEqualBitsInVectorsAndInTheRest) {
 TEST_P(CpuKernelsTest, SoftmaxOfLargeScoresIsFinite) {
   Floats p = {1e30f, 1e30f, -1e30f, 0.0f};
   kernels_.softmax(p.data(), nullptr, 1.0f, 1, p.size());
-  const auto nothing = testing::FloatNear(0, 1e-37f);  // e^-87, as far as Exp() goes, or less.
+  const auto nothing = testing::FloatNear(0, 1e-37f);  // At most e^-87, the least value of Exp().
   EXPECT_THAT(p, testing::ElementsAre(0.5f, 0.5f, nothing, nothing));
 }
 
@@ -269,7 +270,7 @@ TEST_P(CpuKernelsTest, NanReachesTheOutput) {
   EXPECT_FALSE(std::isnan(y[16]));
 }
 
-// Whatever bits it has: those of one key of 64, whose scores make every output's sum.
+// NaNs of various bits in one of 64 keys, whose scores are part of every output's sum.
 TEST_P(CpuKernelsTest, NanReachesTheOutputOfAttention) {
   for (uint32_t bits : {0x7fc00000u, 0x7fffffffu, 0xffc00001u, 0xffffffffu}) {
     Floats qkv = Noise(64 * 3 * 16, 1), out(64 * 16);
@@ -305,7 +306,7 @@ TEST_P(CpuKernelsTest, AdamwMatchesTheReference) {
   ExpectClose(v, wide_v, 4);
 }
 
-// The first step, of gradients near epsilon and of none.
+// The first step, with gradients near epsilon and then with zero gradients.
 TEST_P(CpuKernelsTest, AdamwAddsItsEpsilonToTheRoot) {
   Floats gradient = Noise(37, 1, 4e-8), parameter = Noise(37, 2), m(37), v(37);
   gradient[20] = 0;
@@ -370,9 +371,9 @@ TEST(RoundToBf16Test, RoundsToNearestTiesToEven) {
                                    1.004f,       // Just above the first.
                                    std::numeric_limits<float>::infinity(),
                                    0.0f,
-                                   1e-40f,  // Denormals, in whole vectors and in the rest.
+                                   1e-40f,  // Denormals, in whole vectors and in the remainder.
                                    -1e-40f};
-  std::vector<float> many;  // Long enough for whole vectors and a rest.
+  std::vector<float> many;  // Long enough for whole vectors and a remainder.
   for (int i = 0; i < 13; ++i) many.insert(many.end(), from.begin(), from.end());
   std::vector<uint16_t> to(many.size());
   RoundToBf16(many, to);
@@ -387,7 +388,7 @@ TEST(RoundToBf16Test, RoundsToNearestTiesToEven) {
 
 float FromBf16(uint16_t value) { return std::bit_cast<float>(static_cast<uint32_t>(value) << 16); }
 
-// Sums are float32: exact but for their rounding, over operands that are rounded first.
+// Sums are float32: exact except for rounding, over operands that are rounded first.
 TEST(GemmBf16Test, MultipliesRoundedOperandsInEveryTransposition) {
   if (const absl::Status can = CheckBf16Products(); !can.ok()) GTEST_SKIP() << can.message();
   for (const auto& [m, n, k] :

@@ -1,4 +1,4 @@
-// N threads that share the indices of a loop.
+// N threads that divide the indices of a loop among themselves.
 #ifndef PENSTOCK_TRAINER_BACKEND_CPU_THREAD_POOL_H_
 #define PENSTOCK_TRAINER_BACKEND_CPU_THREAD_POOL_H_
 
@@ -26,8 +26,8 @@ class ThreadPool {
 
   size_t threads() const { return workers_.size() + 1; }
 
-  // Calls body(worker, index) for every index below count, worker below threads(); returns when
-  // all have returned. Which worker gets which index is unspecified.
+  // Calls body(worker, index) for every index below `count`, with worker < threads(). Returns when
+  // all calls have returned. The assignment of indices to workers is unspecified.
   void ParallelFor(size_t count, absl::FunctionRef<void(size_t worker, size_t index)> body);
 
  private:
@@ -43,7 +43,7 @@ class ThreadPool {
   CondVar finished_;
   const Body* body_ ABSL_GUARDED_BY(mutex_) = nullptr;
   size_t count_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t loop_ ABSL_GUARDED_BY(mutex_) = 0;  // Loops begun.
+  uint64_t loop_ ABSL_GUARDED_BY(mutex_) = 0;  // Number of loops begun.
   size_t busy_ ABSL_GUARDED_BY(mutex_) = 0;    // Workers that have not finished this loop.
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<size_t> next_{0};

@@ -1,4 +1,4 @@
-// Blocks of floats with rows and columns exchanged.
+// Transposes blocks of floats.
 #ifndef PENSTOCK_TRAINER_BACKEND_CPU_TRANSPOSE_H_
 #define PENSTOCK_TRAINER_BACKEND_CPU_TRANSPOSE_H_
 
@@ -8,10 +8,9 @@
 
 namespace penstock::cpu {
 
-// Block(): the block of as many rows and columns as V has lanes at `from` (row stride `stride`),
-// times `scale`, to `to` (row stride `to_stride`) with rows and columns exchanged. Halves,
-// quarters,
-// ... of the block change places, down to single floats.
+// Block() transposes a square block at `from` (row stride `stride`) with as many rows as V has
+// lanes, multiplies it by `scale`, and writes it to `to` (row stride `to_stride`). It exchanges
+// halves, then quarters and so on of the block, down to single floats.
 template <typename V>
 struct Transposer;
 

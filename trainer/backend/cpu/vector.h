@@ -1,10 +1,11 @@
-// Sixteen floats as one value, in as many registers as the target needs for them.
+// Sixteen floats as one value, in as many registers as the target needs.
 //
-// A type of the target's own width, or a Pair of one of half the lanes: compilers lower a vector
-// that is wider than the registers through memory. All give the same sums in the same order.
+// The type is a vector of the target's own width, or a Pair of vectors of half the lanes, because
+// compilers lower a vector wider than the registers through memory. All types give the same sums in
+// the same order.
 //
-// Everything is always inlined and passes vectors by reference: a vector as a parameter would
-// have a calling convention that depends on the target.
+// Everything is always inlined, and vectors are passed by reference: the calling convention of a
+// vector parameter would depend on the target.
 #ifndef PENSTOCK_TRAINER_BACKEND_CPU_VECTOR_H_
 #define PENSTOCK_TRAINER_BACKEND_CPU_VECTOR_H_
 
@@ -14,7 +15,7 @@
 #define PENSTOCK_INLINE inline __attribute__((always_inline))
 #ifndef __clang__
 #define PENSTOCK_UNROLL _Pragma("GCC unroll 16")
-#elif __has_feature(address_sanitizer)  // Each copy would have checks of its own.
+#elif __has_feature(address_sanitizer)  // Otherwise each copy would be checked.
 #define PENSTOCK_UNROLL
 #else
 #define PENSTOCK_UNROLL _Pragma("unroll")
@@ -33,8 +34,8 @@ struct Pair {
   Half low, high;
 };
 
-// kLanesOf<V>, and for types of a target's own width: Bits<V>, integers of as many lanes, and
-// Unaligned<V>, the same in memory.
+// kLanesOf<V>; and, for vectors of a target's own width, Bits<V> (integers with as many lanes) and
+// Unaligned<V> (the same vector in memory).
 template <typename V>
 inline constexpr int kLanesOf = sizeof(V) / sizeof(float);
 
@@ -56,7 +57,7 @@ struct Lanes<Vec16> {
   typedef float Unaligned __attribute__((vector_size(64), aligned(4), may_alias));
 };
 
-// Those that a compiler has for types of a target's own width.
+// Operators that compilers provide for vectors of a target's own width.
 #define PENSTOCK_PAIR_OPERATOR(op)                                          \
   template <typename H>                                                     \
   PENSTOCK_INLINE Pair<H> operator op(const Pair<H>& a, const Pair<H>& b) { \
@@ -100,7 +101,7 @@ PENSTOCK_INLINE void Store(const Pair<H>& v, float* to) {
   Store(v.high, to + kLanesOf<H>);
 }
 
-// largest = the larger in each lane; where x is NaN it stays.
+// largest = the larger value in each lane; unchanged where x is NaN.
 template <typename V>
 PENSTOCK_INLINE void Raise(V& largest, const V& x) {
   largest = x > largest ? x : largest;
@@ -111,7 +112,7 @@ PENSTOCK_INLINE void Raise(Pair<H>& largest, const Pair<H>& x) {
   Raise(largest.high, x.high);
 }
 
-// Halves are added until one lane is left.
+// Adds halves until one lane is left.
 PENSTOCK_INLINE float Sum(const Vec4& v) {
   Vec4 x = v;
   x += __builtin_shufflevector(x, x, 2, 3, 0, 1);
@@ -130,8 +131,9 @@ PENSTOCK_INLINE float Sum(const Pair<H>& v) {
   return Sum(v.low + v.high);
 }
 
-// x = e^x within 2 units in the last place for |x| <= 87; beyond, as at 87. NaN stays NaN.
-// Cephes' expf polynomial; the power of two comes from the mantissa of x * log2(e) + 1.5 * 2^23.
+// x = e^x within 2 units in the last place for |x| <= 87; beyond that the result for 87. NaN stays
+// NaN. Cephes' expf polynomial; the power of two comes from the mantissa of x * log2(e) + 1.5 *
+// 2^23.
 template <typename V>
 PENSTOCK_INLINE void Exp(V& x) {
   using Bits = typename Lanes<V>::Bits;
@@ -151,7 +153,7 @@ PENSTOCK_INLINE void Exp(V& x) {
   p = p * (r * r) + (r + 1.0f);
   const V e =
       reinterpret_cast<V>(reinterpret_cast<Bits>(p) + (reinterpret_cast<Bits>(shifted) << 23));
-  x = x == x ? e : x;  // Of a NaN's bits the sum may be any number.
+  x = x == x ? e : x;  // With a NaN's bits, the sum may be any number.
 }
 template <typename H>
 PENSTOCK_INLINE void Exp(Pair<H>& x) {
@@ -159,8 +161,8 @@ PENSTOCK_INLINE void Exp(Pair<H>& x) {
   Exp(x.high);
 }
 
-// c (kRows, 16 * kVecs; row stride c_stride) = a (kRows, depth) b (depth, 16 * kVecs), where
-// a(r, k) is a[r * a_row + k * a_depth]; kept in kRows * kVecs values.
+// c (kRows, 16 * kVecs; row stride c_stride) = a (kRows, depth) b (depth, 16 * kVecs), where a(r,
+// k) is a[r * a_row + k * a_depth]. The sums are kept in kRows * kVecs values.
 template <typename Vec, int kRows, int kVecs>
 PENSTOCK_INLINE void MultiplyTile(const float* a, ptrdiff_t a_row, ptrdiff_t a_depth, int depth,
                                   const float* b, ptrdiff_t b_stride, float* c,
@@ -182,8 +184,8 @@ PENSTOCK_INLINE void MultiplyTile(const float* a, ptrdiff_t a_row, ptrdiff_t a_d
   }
 }
 
-// MultiplyTile over 64 rows. Target::kSums: how many Target::Vec its registers hold as sums, beside
-// the operands; Target::kWidest: how many of them are to be side by side.
+// MultiplyTile over 64 rows. Target::kSums is the number of Target::Vec sums that its registers
+// hold besides the operands; Target::kWidest is how many of them should be side by side.
 template <typename Target, int kVecs>
 PENSTOCK_INLINE void Multiply64(const float* a, ptrdiff_t a_row, ptrdiff_t a_depth, int depth,
                                 const float* b, ptrdiff_t b_stride, float* c, ptrdiff_t c_stride) {

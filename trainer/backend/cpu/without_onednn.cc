@@ -12,7 +12,7 @@ absl::Status CheckBf16Products() {
       "--precision bf16: this build has no oneDNN; use --precision fp32");
 }
 
-// CheckGemmEngine() lets nobody come here.
+// Unreachable, because CheckGemmEngine() fails.
 void SgemmOneDnn(size_t, size_t, size_t, const GemmOperand&, const GemmOperand&, float, float*) {
   std::abort();
 }

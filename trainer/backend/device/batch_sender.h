@@ -1,4 +1,5 @@
-// Batches into page-locked slots, and from there to the device's, on the stream of copies.
+// Puts batches into page-locked slots, and sends them from there to the device's slots on the copy
+// stream.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_BATCH_SENDER_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_BATCH_SENDER_H_
 
@@ -15,17 +16,17 @@
 
 namespace penstock {
 
-// Which rows of a batch each virtual shard of a rank has.
-// Rank `rank` of `ranks` has `own` of `shards` shards, from `first` on.
+// The rows of a batch that each virtual shard of a rank has. Rank `rank` of `ranks` has `own` of
+// `shards` shards, from `first` on.
 struct ShardRows {
   size_t shards = 1, first = 0, own = 1;
   size_t rank = 0, ranks = 1;
 
   struct Range {
     size_t first, count;
-    size_t place;  // Of the first one, in the whole batch.
+    size_t place;  // Of its first row, in the whole batch.
   };
-  // Of the rank's shard `shard`, in the rank's rows of a batch of `global_rows`.
+  // The range of the rank's shard `shard` among the rank's rows of a batch of `global_rows`.
   Range Of(size_t shard, size_t global_rows) const {
     const size_t number = first + shard;
     const size_t begin = number * global_rows / shards;
@@ -37,9 +38,9 @@ struct ShardRows {
 // Borrows the device, the memory and the loader's slots. Not thread-safe.
 class BatchSender {
  public:
-  // What a batch's kernels read besides its rows.
+  // Values besides its rows that a batch's kernels read.
   struct Numbers {
-    float weight = 0;  // Of each row in the loss.
+    float weight = 0;  // Weight of each row in the loss.
     reference::UpdateScalars update;
     uint64_t random_key = 0;
   };
@@ -48,17 +49,17 @@ class BatchSender {
               const ShardRows& shards)
       : device_(device), memory_(memory), pinned_(pinned), shards_(shards) {}
 
-  // Puts a batch in slot `slot` of the host; each of its rows weighs `weight` in the loss.
-  // REQUIRES: nothing that was queued still uses the slot.
+  // Puts a batch into the host's slot `slot`, with `weight` as the weight of each row in the loss.
+  // REQUIRES: no queued work still uses the slot.
   void Fill(const BatchRows& rows, size_t global_rows, float weight, size_t slot) const;
-  // As Fill(), with the numbers behind the batch, and queues the copies on the stream
-  // of copies, and `arrival` behind them. Input that lies in page-locked memory as it will on the
-  // device is sent from there; what else they need is a small part of the batch.
+  // Like Fill(), but also stores `numbers` behind the batch, queues the copies on the copy stream,
+  // and records `arrival` behind them. If the input lies in page-locked memory in the device's
+  // layout, it is sent from there; the rest is a small part of the batch.
   absl::Status Send(const BatchRows& rows, size_t global_rows, const Numbers& numbers, size_t slot,
                     DeviceEvent arrival);
 
-  // What a slot's step predicted, TrainingSizes::results a row, and its targets, of the rank's
-  // rows: without the padding of the shards.
+  // Copies a slot's predictions (TrainingSizes::results per row) and its targets, for the rank's
+  // rows, without the padding of the shards.
   void TakePredictions(size_t slot, size_t global_rows, std::span<float> rows) const;
   void TakeTargets(size_t slot, size_t global_rows, std::span<float> rows) const;
 
@@ -66,7 +67,7 @@ class BatchSender {
   void FillRest(const BatchRows& rows, size_t global_rows, float weight, size_t slot) const;
   // Whether the batch's input lies in page-locked memory, without padding between the shards.
   bool CanSendInput(const BatchRows& rows, size_t global_rows) const;
-  // On the stream of copies.
+  // Queues a copy on the copy stream.
   absl::Status Copy(const void* from, size_t bytes, char* to);
 
   Device& device_;

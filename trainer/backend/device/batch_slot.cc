@@ -12,7 +12,7 @@ constexpr size_t kAlignment = 256;
 
 size_t Aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-// `bytes` of `from`, and zeros up to `capacity`.
+// Copies `bytes` of `from`, and writes zeros up to `capacity`.
 void CopyAndPad(const void* from, size_t bytes, size_t capacity, char* to) {
   if (bytes > 0) std::memcpy(to, from, bytes);
   std::memset(to + bytes, 0, capacity - bytes);

@@ -1,4 +1,5 @@
-// A batch on its way to a device: one piece of memory there and one of the same shape here.
+// Layout of a batch on its way to a device: one allocation on the device and one like it on the
+// host.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_BATCH_SLOT_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_BATCH_SLOT_H_
 
@@ -13,17 +14,17 @@
 
 namespace penstock {
 
-// Where the parts of a batch lie in a slot: of every virtual shard `rows` rows, the last of which
-// may be padding. Pure data.
+// Places of a batch's parts in a slot. Every virtual shard has `rows` rows, the last of which may
+// be padding. Pure data.
 class SlotLayout {
  public:
   SlotLayout() = default;
-  // `sites`: where the model leaves values out at random.
+  // `sites`: the number of dropout sites of the model.
   SlotLayout(InputFormat format, size_t shards, size_t rows, size_t sites = 0);
 
   size_t bytes() const { return bytes_; }
 
-  // Of shard `shard`.
+  // Offsets of shard `shard`, in bytes.
   size_t input(size_t shard) const { return shard * rows_ * format_.input_bytes; }
   size_t flags(size_t shard) const { return flags_ + shard * rows_ * format_.flags_bytes; }
   size_t targets(size_t shard) const { return targets_ + shard * rows_ * sizeof(float); }
@@ -31,14 +32,13 @@ class SlotLayout {
   size_t draws(size_t shard) const { return draws_ + shard * sites_ * sizeof(DropoutDraw); }
   size_t update() const { return update_; }
 
-  // Put rows.rows <= rows() rows in shard `shard` of the slot at `slot`: their input, and what
-  // lies behind it; each weighs `weight` in the loss. The rows beyond are zeros that weigh
-  // nothing.
+  // Put rows.rows <= rows() rows into shard `shard` of the slot at `slot`: their input, and the
+  // data behind it. Each row has `weight` in the loss. The remaining rows are zeros of weight 0.
   void FillInput(const BatchRows& rows, size_t shard, char* slot) const;
   void FillRest(const BatchRows& rows, size_t shard, float weight, char* slot) const;
   void SetUpdate(const reference::UpdateScalars& update, char* slot) const;
-  // What shard `shard`, which begins with row `first_row` of the global batch, draws from where the
-  // batch's key is `random_key`.
+  // Sets the dropout draws of shard `shard`, which begins with row `first_row` of the global batch.
+  // `random_key` is the batch's key.
   void SetDraws(uint64_t random_key, size_t first_row, size_t shard, char* slot) const;
 
   size_t rows() const { return rows_; }

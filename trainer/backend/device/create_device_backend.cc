@@ -1,4 +1,4 @@
-// Making a DeviceBackend: what it refuses, and what it takes.
+// Creates a DeviceBackend: checks its options, and takes its memory.
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// `queues`: the ranks' exchanges can be queued.
+// `queues`: whether the ranks' exchanges can be queued.
 absl::Status CheckOptions(const DeviceBackendOptions& options, bool queues) {
   if (options.shards == 0 || options.global_rows == 0 || options.steps_per_launch == 0) {
     return absl::InvalidArgumentError(
@@ -58,7 +58,7 @@ size_t AttentionShared(const ModelConfig& config, bool bf16) {
                          cuda::BackwardShared<float>(tokens, head));
 }
 
-// Kernels of attention keep a head's rows in a block's shared memory.
+// Attention kernels keep a head's rows in a block's shared memory.
 absl::Status CheckAttention(const ModelConfig& config, bool bf16, const DeviceInfo& device) {
   const size_t needed = AttentionShared(config, bf16), most = device.block_shared_bytes;
   if (most == 0 || needed <= most) return absl::OkStatus();
@@ -83,7 +83,7 @@ std::vector<ShardAddition> TreeFor(const DeviceBackendOptions& options, const De
 absl::StatusOr<std::unique_ptr<DeviceBackend>> DeviceBackend::Create(
     const ModelConfig& config, const DeviceBackendOptions& options, std::unique_ptr<Device> device,
     std::unique_ptr<Communicator> gradient_ranks) {
-  // Ended in this order where something fails: the communicator may use a stream of the device.
+  // Destroyed in this order on an error: the communicator may use a stream of the device.
   std::unique_ptr<Device> own_device = std::move(device);
   std::unique_ptr<Communicator> own_ranks = std::move(gradient_ranks);
   PENSTOCK_RETURN_IF_ERROR(CheckModel(config));

@@ -12,13 +12,14 @@ namespace {
 
 constexpr auto kComputeStream = static_cast<size_t>(DeviceQueue::kCompute);
 constexpr auto kCopyStream = static_cast<size_t>(DeviceQueue::kCopy);
-// For the end of what is queued behind an error.
+// Limit on waiting for work that was queued behind an error.
 constexpr absl::Duration kWaitForBroken = absl::Minutes(1);
 
 }  // namespace
 
 DeviceBackend::~DeviceBackend() {
-  // Nothing may still run on memory that goes with the device; an error has nobody left to tell.
+  // Queued work must not use memory that is freed with the device. There is nobody to report an
+  // error to.
   (void)Drop(absl::CancelledError("the training ends"));
   EndGraphs();
 }
@@ -52,8 +53,8 @@ absl::Status DeviceBackend::CheckIdle() const {
   return absl::InternalError(absl::StrCat(begun_.size(), " batches are still under way"));
 }
 
-// A group's slots are filled again once all its batches are finished: the host knows by then that
-// nothing uses them.
+// A group's slots are filled again once all its batches are finished: the host then knows that no
+// work uses them.
 size_t DeviceBackend::room() const {
   const bool busy = std::any_of(begun_.begin(), begun_.end(),
                                 [&](const Sent& sent) { return GroupOf(sent.slot) == group_; });
@@ -126,14 +127,14 @@ absl::Status DeviceBackend::LaunchStaged() {
 
 absl::Status DeviceBackend::Begin() {
   if (staged_.empty()) return absl::OkStatus();
-  // What ranks exchange behind a batch is not queued with it.
+  // Without overlap, the exchange that follows a batch is not queued with it.
   if (ranks_.size() > 1 && !Overlaps()) PENSTOCK_RETURN_IF_ERROR(CheckIdle());
   const PhaseScope phase(recorder_, Phase::kLaunch);
   if (Overlaps()) {
     for (const Sent& batch : staged_) progress_.Begin(batch.slot, batch.step - 1);
   }
   if (absl::Status launched = launcher_.Run([&] { return LaunchStaged(); }); !launched.ok()) {
-    (void)Drop(launched, /*broken=*/true);  // The first error is told.
+    (void)Drop(launched, /*broken=*/true);  // Only the first error is reported.
     return launched;
   }
   for (Sent& batch : staged_) {
@@ -145,7 +146,8 @@ absl::Status DeviceBackend::Begin() {
   return absl::OkStatus();
 }
 
-// Its copies end before the slot is filled again: that launch waits for what was sent last.
+// Copies of the dropped batches end before their slots are refilled, because the next launch waits
+// for the latest copy.
 void DeviceBackend::Unstage(size_t batches) {
   if (staged_.size() <= batches) return;
   between_steps_ = staged_[batches].kind.first;
@@ -179,9 +181,9 @@ absl::Status DeviceBackend::AwaitFirst(const Sent& batch) {
   return device_->Await(DoneOf(GroupOf(batch.slot)));
 }
 
-// Where ranks exchange gradients behind the computation the loss is known before anything is
-// changed. Where it is all queued at once the kernel of the update leaves the state as it is if the
-// step has diverged, and no loss is infinite without its gradient.
+// If the ranks exchange gradients after the computation, the loss is known before anything changes.
+// If all is queued at once, the update kernel leaves the state unchanged after a diverged step, and
+// an infinite loss always has an infinite gradient.
 absl::StatusOr<StepResult> DeviceBackend::FinishFirst(const Sent& batch) {
   ranks_.Mark(state_.step, 0);
   if (gradient_ranks_ != nullptr) gradient_ranks_->Mark(state_.step, 0);
@@ -206,7 +208,7 @@ void DeviceBackend::MarkDone(const Sent& batch) {
   for (Sent& begun : begun_) begun.done |= GroupOf(begun.slot) == GroupOf(batch.slot);
 }
 
-// An error is for Finish() to find. A device that has computed all waits for other ranks.
+// Leaves errors to Finish(). A device that has computed everything only waits for other ranks.
 bool DeviceBackend::IsBusy() {
   if (begun_.empty()) return false;
   if (Overlaps() && progress_.computed(LastOfGroup(begun_.front()).slot)) return false;
@@ -221,11 +223,11 @@ absl::StatusOr<StepResult> DeviceBackend::Finish() {
   const bool ends_profile = EndsProfile(begun_.front());
   const bool diverged = absl::IsFailedPrecondition(result.status());
   if (result.ok()) begun_.pop_front();
-  // The device may wait for other ranks, which may be lost.
+  // Lets queued exchanges end here: the device may wait for ranks that are about to be lost.
   if (diverged || ends_profile) {
     if (absl::Status ended = AwaitExchanges(); !ended.ok() && result.ok()) result = ended;
   }
-  if (!result.ok()) (void)Drop(result.status());  // The first error is told.
+  if (!result.ok()) (void)Drop(result.status());  // Only the first error is reported.
   if (ends_profile) EndProfile();
   return result;
 }
@@ -241,14 +243,13 @@ void DeviceBackend::Trace(const Sent& batch) {
 void DeviceBackend::set_tracer(Tracer* tracer) {
   tracer_ = tracer;
   if (tracer == nullptr) return;
-  (void)launcher_.Run([&] {  // It has no error.
+  (void)launcher_.Run([&] {  // It returns no error.
     tracer->NameThread("launches");
     return absl::OkStatus();
   });
 }
 
-// Exchanges that are under way may be those of ranks that are gone: they would be waited for
-// forever.
+// Abandons exchanges that are under way: their ranks may be gone, and waiting could last forever.
 void DeviceBackend::set_device_profile(DeviceProfile* profile) {
   if (profile_ != nullptr) {
     if (Overlaps() && !begun_.empty()) (void)Drop(absl::CancelledError("the training ends"));
@@ -261,14 +262,14 @@ void DeviceBackend::set_device_profile(DeviceProfile* profile) {
   profile_->Use(std::move(recorders), std::move(problem));
 }
 
-// What was launched behind the last step is waited for too; its errors are found by those who ask
-// for it.
+// Also waits for work launched behind the last step. Later calls that wait for that work report its
+// errors.
 void DeviceBackend::EndProfile() {
   (void)launcher_.Run([&]() -> absl::Status {
     PENSTOCK_RETURN_IF_ERROR(device_->Synchronize(DeviceQueue::kCopy));
     return device_->Synchronize(DeviceQueue::kCompute);
   });
-  if (device_->stuck()) return;  // What is recorded would be waited for.
+  if (device_->stuck()) return;  // Stop() would wait for recorded work.
   profile_->Stop();
 }
 
@@ -276,7 +277,7 @@ bool DeviceBackend::EndsProfile(const Sent& batch) const {
   return profile_ != nullptr && batch.kind.last && profile_->EndsWith(batch.step);
 }
 
-// What waits for other ranks on the device ends with their communicator alone.
+// Work on the device that waits for other ranks ends only when their communicator is abandoned.
 absl::Status DeviceBackend::Drop(const absl::Status& why, bool broken) {
   broken |= std::any_of(begun_.begin(), begun_.end(), [](const Sent& sent) { return !sent.done; });
   begun_.clear();
@@ -301,7 +302,7 @@ absl::Status DeviceBackend::Drop(const absl::Status& why, bool broken) {
   return ended;
 }
 
-// Before the communicator whose exchanges they hold.
+// Must come before the communicator is destroyed, because graphs hold its exchanges.
 void DeviceBackend::EndGraphs() {
   (void)launcher_.Run([&] {
     device_->EndGraphs();
@@ -390,7 +391,7 @@ std::vector<MemoryUse> DeviceBackend::MemoryUses(InputFormat, size_t global_rows
       {"predictions", (results() + 1) * global_rows * sizeof(float), "and targets"}};
 }
 
-// What is captured would keep the algorithms that it was captured with.
+// Must precede the first launch: captured graphs keep the algorithms that they were captured with.
 absl::Status DeviceBackend::AdoptGemmPlan(const std::string& plan) {
   if (has_launched_) return absl::InternalError("a plan of products comes before the first step");
   if (plan == device_->GemmPlan()) return absl::OkStatus();

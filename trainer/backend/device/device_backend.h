@@ -1,9 +1,9 @@
 // Trains and evaluates a model on a device.
 //
-// As on the CPU a global batch is cut into V virtual shards whose gradients are merged in a fixed
-// tree; a shard is one block here. Every shard is computed with the same shapes, rows that it lacks
-// being padding of no weight, so that a step is always the same list of operations: it becomes a
-// graph, and its bits depend neither on graphs nor on how ranks share the shards.
+// As on the CPU, a global batch is cut into V virtual shards whose gradients are merged in a fixed
+// tree. Here a shard is one block. Every shard is computed with the same shapes; missing rows are
+// padding of weight 0. A step is therefore always the same list of operations. It becomes a graph,
+// and its bits depend neither on graphs nor on how ranks divide the shards.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_BACKEND_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_BACKEND_H_
 
@@ -37,47 +37,47 @@ namespace penstock {
 
 struct DeviceBackendOptions {
   size_t shards = 8;                   // V.
-  size_t global_rows = 0;              // Of a batch of all ranks, at most.
-  InputFormat format = kPackedBoards;  // Of all batches.
-  bool bf16 = false;                   // Of activations and matrix products.
+  size_t global_rows = 0;              // The most rows of a batch, of all ranks together.
+  InputFormat format = kPackedBoards;  // Format of all batches.
+  bool bf16 = false;                   // For activations and matrix products.
   bool graphs = true;
-  size_t steps_per_launch = 1;   // K: so many steps may become one graph.
-  double memory_fraction = 0.9;  // Of the device's memory that may be taken.
-  // Shares the shards, as CpuBackendOptions has it; of host memory. Must outlive the backend. Null:
-  // this process has all.
+  size_t steps_per_launch = 1;   // K: up to this many steps may become one graph.
+  double memory_fraction = 0.9;  // Part of the device's memory that may be used.
+  // Ranks that divide the shards as in CpuBackendOptions; they use host memory. Must outlive the
+  // backend. Null: this process has all shards.
   Communicator* ranks = nullptr;
   bool fast_reduction = false;
-  WireFloat wire = WireFloat::kFp32;  // How gradients travel with fast_reduction.
-  // Gradients of so many floats or somewhat more travel as soon as they are computed, where
-  // exchanges can be queued (Communicator::CanQueue()); 0: all at once. The bits are the same.
+  WireFloat wire = WireFloat::kFp32;  // Number format for sending, with fast_reduction.
+  // If exchanges can be queued (Communicator::CanQueue()), gradients travel as soon as about this
+  // many floats, or somewhat more, are computed. 0: all at once. The bits are the same.
   size_t bucket_floats = 0;
-  // Told what will be taken of the device, before it is. Empty: nobody is.
+  // Called with the planned memory of the device before it is taken; may be empty.
   std::function<void(const std::vector<MemoryUse>&)> on_memory = {};
 };
 
-// Two groups of K batches have slots: one is sent, and begun, while the other is computed. Ranks
-// whose exchanges cannot be queued begin it later. Not thread-safe.
+// There are slots for two groups of K batches: one group is sent and begun while the other is
+// computed. If exchanges cannot be queued, the second group is begun later. Not thread-safe.
 class DeviceBackend final : public Backend {
  public:
-  // `gradient_ranks` are the same ranks as options.ranks, and carry the gradients; of either
-  // memory; null: options.ranks do. kInvalidArgument: an impossible model, or one the kernels are
-  // not made for, no shards or rows, ranks that cannot share them, or several steps a launch and
-  // ranks whose exchanges cannot be queued. kResourceExhausted: not enough memory. kUnimplemented:
-  // the device's library lacks a matrix product.
+  // `gradient_ranks` carry the gradients; they are the same ranks as options.ranks, and may use
+  // either kind of memory. Null: options.ranks carry them. kInvalidArgument: an impossible model or
+  // one the kernels do not support, no shards or rows, ranks that cannot divide the shards, or
+  // several steps per launch with ranks whose exchanges cannot be queued. kResourceExhausted: not
+  // enough memory. kUnimplemented: the device's library lacks a matrix product.
   static absl::StatusOr<std::unique_ptr<DeviceBackend>> Create(
       const ModelConfig& config, const DeviceBackendOptions& options,
       std::unique_ptr<Device> device, std::unique_ptr<Communicator> gradient_ranks = nullptr);
   ~DeviceBackend() override;
 
-  // kInvalidArgument as well: rows of another format, or more of them than the backend is for.
-  // After a batch that is not finite those that were begun change nothing either. Of one rank, or
-  // where exchanges are queued, every later step fails then too, until SetState(). After an
-  // exchange that was queued and broke off there is no state either.
+  // Also kInvalidArgument: rows of another format, or more of them than the backend was made for.
+  // After a batch that is not finite, later batches already begun change nothing either. With one
+  // rank or with queued exchanges, every later step then fails too, until SetState(). After a
+  // queued exchange has failed, the state is lost too.
   absl::StatusOr<StepResult> Step(const BatchRows& rows, const UpdateOptions& update) override;
   absl::StatusOr<double> Accumulate(const BatchRows& rows, const UpdateOptions& update) override;
   size_t results() const override { return config_.results(); }
   size_t classes() const override { return config_.classes; }
-  // kInvalidArgument as well: images without their classes.
+  // Also kInvalidArgument: images without their classes.
   absl::Status Predict(const BatchRows& rows, std::span<float> predictions,
                        size_t global_rows) override;
 
@@ -88,7 +88,7 @@ class DeviceBackend final : public Backend {
   bool IsBusy() override;
   bool RanksBeginAhead() const override { return Overlaps(); }
   size_t room() const override;
-  // Page-locked where that can be had.
+  // Page-locked memory if available.
   SlotAllocator* slot_allocator() override { return &pinned_slots_; }
 
   absl::Status SetState(TrainState state) override;
@@ -96,7 +96,7 @@ class DeviceBackend final : public Backend {
   uint64_t steps() const override { return state_.step; }
 
   void set_recorder(StepRecorder* recorder) override { recorder_ = recorder; }
-  // Track 1 gets the device's steps, as the host sees them; the thread of launches has its own.
+  // Track 1 gets the device's steps as the host sees them. The launch thread has its own track.
   void set_tracer(Tracer* tracer) override;
 
   std::vector<MemoryUse> MemoryUses(InputFormat format, size_t global_rows) override;
@@ -109,9 +109,9 @@ class DeviceBackend final : public Backend {
 
   void set_device_profile(DeviceProfile* profile) override;
 
-  // What the device has.
+  // Reads the state from the device.
   absl::StatusOr<TrainState> ReadState();
-  // Of the last step, merged, before clipping; as table() lays them out.
+  // Gradients of the last step, merged, before clipping, in the layout of table().
   absl::StatusOr<std::vector<float>> ReadGradients();
 
  private:
@@ -120,9 +120,9 @@ class DeviceBackend final : public Backend {
     size_t slot = 0;
     size_t rows = 0, global_rows = 0;
     BatchKind kind = {};
-    uint64_t step = 0;  // Counted from 1.
+    uint64_t step = 0;  // Counts from 1.
     Tracer::Clock::time_point begun = {};
-    bool done = false;  // The device is.
+    bool done = false;  // Whether the device has finished it.
   };
 
   DeviceBackend(const ModelConfig& config, const DeviceBackendOptions& options,
@@ -136,11 +136,11 @@ class DeviceBackend final : public Backend {
     return StepListBuilder(
         {*training_, *inference_, *memory_, *merge_, progress_, buckets_, *device_});
   }
-  // Where exchanges are queued: whether those of the batch's step do nothing.
+  // With queued exchanges, whether those of the batch's step do nothing.
   bool IsSilent(const Sent& batch) const;
   StepLists& ListsOf(const Sent& batch);
   DeviceList& ListOfGroup();
-  // Gradients travel while others are computed, as part of what is queued.
+  // Whether gradients travel while others are computed, as part of the queued work.
   bool Overlaps() const { return !merge_->alone() && merge_->ranks().CanQueue(); }
 
   size_t GroupOf(size_t slot) const { return slot / options_.steps_per_launch; }
@@ -148,30 +148,30 @@ class DeviceBackend final : public Backend {
   absl::Status CheckRows(const BatchRows& rows, size_t global_rows) const;
   absl::StatusOr<StepResult> RunAlone(const BatchRows& rows, const UpdateOptions& update,
                                       bool last);
-  // On the thread of launches.
+  // Runs on the launch thread.
   absl::Status LaunchStaged();
   absl::Status RunAndAwait(DeviceList& list, const Sent& batch, const char* what);
   absl::Status AwaitFirst(const Sent& batch);
   void MarkDone(const Sent& batch);
   absl::StatusOr<StepResult> FinishFirst(const Sent& batch);
-  // What ranks add up together, and the update, where that was not queued before.
+  // Sums the ranks' gradients and updates, if that was not queued with the batch.
   absl::Status Update(const Sent& batch);
   absl::Status AwaitExchange(const Sent& batch);
-  // Until nothing waits for other ranks. All of them have begun the same batches.
+  // Waits until no work waits for other ranks. All ranks have begun the same batches.
   absl::Status AwaitExchanges();
-  // Of those that were begun together with `batch`.
+  // These look among the batches that were begun together with `batch`.
   const Sent& NewestThatExchanges(const Sent& batch) const;
   const Sent& LastOfGroup(const Sent& batch) const;
   absl::StatusOr<double> GatherLoss(const Sent& batch);
-  // Ends what is under way, and forgets it; `why` is told to who waits for it. `broken`: something
-  // may be queued that is not under way.
+  // Ends and forgets the work under way; waiting callers get `why`. `broken`: work may be queued
+  // that begun_ does not list.
   absl::Status Drop(const absl::Status& why, bool broken = false);
   void EndGraphs();
   absl::Status CheckIdle() const;
-  uint64_t NextStep() const;  // Whose batch is staged next; counted from 1.
+  uint64_t NextStep() const;  // The step of the next staged batch; counts from 1.
   void Trace(const Sent& batch);
   bool EndsProfile(const Sent& batch) const;
-  // Ends what is recorded. REQUIRES: a profile.
+  // Ends the recording. REQUIRES: a profile.
   void EndProfile();
 
   const ModelConfig config_;
@@ -192,18 +192,18 @@ class DeviceBackend final : public Backend {
   std::optional<TrainingMemory> memory_;
   std::optional<BatchSender> sender_;
   std::optional<DeviceState> device_state_;
-  // Made at first use, of each slot; the second half is for exchanges that do nothing.
+  // Made at first use, per slot. The second half is for exchanges that do nothing.
   std::vector<std::array<std::optional<StepLists>, 2 * kBatchKinds>> lists_;
-  std::array<std::array<DeviceList, 2>, kBatchGroups> launches_;  // Of whole groups, as lists_.
+  std::array<std::array<DeviceList, 2>, kBatchGroups> launches_;  // For whole groups.
   DeviceList inference_list_;
 
   std::deque<Sent> staged_, begun_;
-  size_t group_ = 0;           // Whose slots are filled next.
-  bool between_steps_ = true;  // The batch that is staged next is a step's first.
+  size_t group_ = 0;           // The group whose slots are filled next.
+  bool between_steps_ = true;  // Whether the next staged batch is a step's first.
   bool has_launched_ = false;
   TrainState state_;
-  bool state_is_here_ = false;  // Else the device has it, except for the step.
-  absl::Status state_lost_;     // Why nobody has it.
+  bool state_is_here_ = false;  // Else only the device has it, except for the step.
+  absl::Status state_lost_;     // The reason if the state is lost.
   std::vector<float> predictions_, targets_;
   std::span<const float> own_predictions_;
   StepRecorder* recorder_ = nullptr;

@@ -26,7 +26,7 @@ using testing::IsEmpty;
 const ModelConfig kSmall{"small", 1, 32, 2, 48};
 const ModelConfig kBiased{"small", 1, 32, 2, 48, /*attention_bias=*/true};
 constexpr size_t kRows = 4;
-// Emulated attention is fastest in bf16: what is not about accuracy runs in that.
+// Emulated attention is fastest in bf16, so tests that are not about accuracy use bf16.
 constexpr bool kFast = true;
 
 DeviceBackendOptions Options(bool bf16 = false, bool graphs = true) {
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, CudaStepTest,
                                          StepCase{"AttentionBias", kRows, true, true, true}),
                          [](const auto& test) { return test.param.name; });
 
-// Tolerance: as the CPU backend's, 2e-5 of each parameter's largest gradient.
+// Tolerance: 2e-5 of each parameter's largest gradient, as for the CPU backend.
 TEST_P(CudaStepTest, MatchesTheDoubleReference) {
   const RandomBoards boards(GetParam().rows);
   const ModelConfig& config = GetParam().attention_bias ? kBiased : kSmall;
@@ -98,8 +98,8 @@ TEST_P(CudaStepTest, MatchesTheDoubleReference) {
   EXPECT_NEAR(result.gradient_norm, Norm(model.gradients), 1e-5 * result.gradient_norm);
 }
 
-// Activations and products have eight bits: two parts in a hundred of each parameter's gradient,
-// which a wrong term would exceed by far; each element is a sum that may nearly cancel.
+// Activations and products have eight bits, which is an error of 2 % of each parameter's gradient;
+// a wrong term would be far larger. Each element is a sum that may nearly cancel.
 TEST(DeviceBackendTest, Bf16StepIsNearTheReference) {
   const RandomBoards boards(kRows);
   ReferenceModel model(kBiased, boards);
@@ -117,7 +117,7 @@ TEST(DeviceBackendTest, Bf16StepIsNearTheReference) {
   }
 }
 
-// What a step computes with is what its state says: the bf16 copies of parameters follow them.
+// A step computes with the parameters of its state: their bf16 copies are kept up to date.
 TEST(DeviceBackendTest, PredictsInBf16AsABackendOfItsState) {
   auto trained = MakeBackend(Options(/*bf16=*/true));
   for (uint64_t step = 0; step < 2; ++step) {
@@ -133,7 +133,7 @@ TEST(DeviceBackendTest, PredictsInBf16AsABackendOfItsState) {
   EXPECT_EQ(of_trained, of_fresh);
 }
 
-// From the device's own gradient, so that nothing but the update is compared.
+// Uses the device's own gradient, so that only the update is compared.
 TEST(DeviceBackendTest, UpdateIsAdamwOfTheClippedGradient) {
   const RandomBoards boards(kRows);
   constexpr UpdateOptions kUpdate{.learning_rate = 0.01, .decay_rate = 0.1, .clip_norm = 0.01};
@@ -170,7 +170,7 @@ struct GraphTraining {
   std::vector<double> losses;
 };
 
-// One row a shard.
+// One row per shard.
 void TrainFourSteps(DeviceBackendOptions options, GraphTraining& run) {
   options.global_rows = 2;
   auto backend = MakeBackend(options, {}, &run.log);
@@ -192,7 +192,7 @@ TEST_P(CudaGraphTest, GraphsRunTheSameOperationsInOrderForTheSameBits) {
   GraphTraining with, without;
   TrainFourSteps(Options(GetParam(), /*graphs=*/true), with);
   TrainFourSteps(Options(GetParam(), /*graphs=*/false), without);
-  // Two slots: a graph each, from the second use on.
+  // Two slots, each with a graph from its second use on.
   EXPECT_EQ(with.log.launched_graphs, 2u);
   EXPECT_EQ(without.log.launched_graphs, 0u);
   EXPECT_THAT(with.log.problems, IsEmpty());
@@ -346,7 +346,7 @@ TEST(DeviceBackendTest, AdoptsAPlanOfProductsBeforeTheFirstStep) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("before the first step")));
 }
 
-// Refuses every plan, and whatever waits for a batch once it is told to.
+// Refuses every plan and, once told to, every wait for a batch.
 class RefusingDevice final : public ForwardingDevice {
  public:
   explicit RefusingDevice(const bool& waits_fail)
@@ -381,7 +381,7 @@ TEST(DeviceBackendTest, WhatCannotBeBegunIsForgotten) {
   ASSERT_OK(backend->SetState(InitialState(backend->table())));
   const RandomBoards boards(kRows);
   waits_fail = true;
-  for (int attempt = 0; attempt < 2; ++attempt) {  // The second has the same cause, not "no room".
+  for (int attempt = 0; attempt < 2; ++attempt) {  // The second fails alike.
     EXPECT_THAT(backend->Step(boards.rows(), {}),
                 StatusIs(absl::StatusCode::kInternal, HasSubstr("ill")));
   }

@@ -1,4 +1,4 @@
-// Gradients that travel between devices in 16 bits, by the rules of ShardMerge's.
+// Exchanges gradients between devices in 16 bits, by the same rules as ShardMerge.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_HALF_MERGE_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_HALF_MERGE_H_
 
@@ -9,11 +9,11 @@
 
 namespace penstock {
 
-// Each rank's sum is rounded and sent in slices, one's own too; a rank adds its slices of all in
-// the ranks' order, in fp32, and rounds the result for all.
+// Each rank rounds its sum and sends it in slices, including its own. A rank adds its slices from
+// all ranks in rank order, in fp32, and rounds the result for all.
 class DeviceHalfMerge final : public GradientMerge {
  public:
-  // REQUIRES: several ranks; a tree that leaves one sum a rank (FastTree()); not fp32.
+  // REQUIRES: several ranks; a tree that leaves one sum per rank (FastTree()); not fp32.
   DeviceHalfMerge(Communicator& ranks, std::span<const ShardAddition> tree, size_t shards,
                   size_t size, WireFloat wire)
       : GradientMerge(ranks, tree, shards, size), wire_(wire) {}
@@ -34,10 +34,11 @@ class DeviceHalfMerge final : public GradientMerge {
 
   const WireFloat wire_;
   MemoryPlan::Region halves_region_ = 0, slices_region_ = 0, sums_region_ = 0;
-  uint16_t* halves_ = nullptr;  // (range) on the device: this rank's sum, and then that of all.
+  uint16_t* halves_ = nullptr;  // (range) on the device: this rank's sum, then the sum of all.
   uint16_t* slices_ = nullptr;  // (ranks, own slice)
-  float* sums_ = nullptr;       // The same.
-  // What the communicator reads and writes: these, or page-locked memory of the same shape.
+  float* sums_ = nullptr;       // (ranks, own slice)
+  // Memory that the communicator reads and writes: these arrays, or page-locked memory of the same
+  // shape.
   uint16_t* sent_ = nullptr;
   uint16_t* arrived_ = nullptr;
 };

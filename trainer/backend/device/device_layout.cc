@@ -13,7 +13,7 @@ size_t ColumnsOf(const Parameter& parameter) {
   return parameter.shape.size() < 2 ? parameter.count : parameter.shape.back();
 }
 
-// Copies the rows that `narrow` has, as wide as they are there.
+// Copies the rows of `narrow`, with the row length of `narrow`.
 void CopyRows(const Parameter& narrow, const float* from, size_t from_columns, float* to,
               size_t to_columns) {
   const size_t columns = ColumnsOf(narrow), rows = narrow.count / columns;

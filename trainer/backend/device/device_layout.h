@@ -1,4 +1,4 @@
-// How the parameters of a model lie on a device: rows padded to whole vectors.
+// Layout of a model's parameters on a device: rows are padded to whole vectors.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_LAYOUT_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_LAYOUT_H_
 
@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// Values in 16 bytes of bf16: every row of a matrix begins at a multiple of as many. Checkpoints
+// Number of bf16 values in 16 bytes: every row of a matrix begins at a multiple of it. Checkpoints
 // keep the model's own widths.
 inline constexpr size_t kDeviceMultiple = 8;
 
@@ -25,11 +25,11 @@ class DeviceLayout {
   const ParameterTable& model() const { return model_; }
   const ParameterTable& padded() const { return padded_; }
 
-  // An arena of model() as one of padded(), zeros between, and back.
+  // Converts an arena of model() to one of padded(), with zeros in the padding, and back.
   std::vector<float> Pad(std::span<const float> arena) const;
   std::vector<float> Unpad(std::span<const float> arena) const;
 
-  // Of padded(): 1 for each run of reference::kDecayRun parameters that decays.
+  // For padded(): 1 for each run of reference::kDecayRun parameters that decays, else 0.
   std::vector<uint8_t> Decays() const;
 
  private:

@@ -1,4 +1,4 @@
-// A list of operations that runs again and again.
+// A list of operations that runs repeatedly.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_LIST_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_LIST_H_
 
@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// What a list has done, in order.
+// One entry of a list.
 struct ListedWork {
   enum class Kind : uint8_t { kRun, kRecord, kWait } kind = Kind::kRun;
   DeviceQueue queue = DeviceQueue::kCompute;
@@ -28,12 +28,12 @@ class DeviceList {
 
   void Add(std::vector<DeviceOp> ops, DeviceQueue queue = DeviceQueue::kCompute);
   void AddForeign(DeviceOp op, DeviceQueue queue, std::function<absl::Status()> foreign);
-  // `behind` goes on after what is on `before` by then.
+  // Makes later work on `behind` wait for the work queued on `before` so far.
   void AddOrder(DeviceQueue before, DeviceQueue behind, DeviceEvent event);
 
-  // Queues all, in order: one by one the first time, in which a library may still load code and
-  // memory; then, with `graphs`, as a graph that the second time captures. It begins on kCompute
-  // and ends there.
+  // Queues all entries in order. The first run queues them one by one, because a library may still
+  // load code and allocate memory. With `graphs`, the second run captures them as a graph, which
+  // then begins and ends on kCompute.
   absl::Status Run(Device& device, bool graphs);
 
   bool empty() const { return work_.empty(); }

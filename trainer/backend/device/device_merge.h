@@ -1,4 +1,4 @@
-// ShardMerge on a device: the sum of all virtual shards in the order of one tree, whatever the
+// ShardMerge on a device: sums all virtual shards in the order of one tree, for any division among
 // ranks.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_MERGE_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_MERGE_H_
@@ -24,16 +24,16 @@ class DeviceMerge final : public GradientMerge {
   void AddRegions(MemoryPlan& plan) override;
   // This rank's slice of the range of an open shard, on the device.
   float* SliceAt(size_t shard, GradientRange range) const;
-  // Where the communicator finds the range of own_open_[i] and puts its sum.
+  // Where the communicator reads the range of own_open_[i], and where it puts the sum.
   float* SentAt(size_t i, GradientRange range) const;
   float* SumAt(GradientRange range) const {
     return IsStaged() ? host_sum_ : gradients_ + range.first;
   }
 
-  std::vector<size_t> own_open_, foreign_open_;  // Of plan_.open, increasing.
+  std::vector<size_t> own_open_, foreign_open_;  // From plan_.open, ascending.
   MemoryPlan::Region received_region_ = 0;
   float* received_ = nullptr;  // (foreign open shards, own slice) on the device.
-  // Of the host, where IsStaged(): (own open shards, range), as received_, and (range).
+  // On the host, if IsStaged(): (own open shards, range), the shape of received_, and (range).
   float* host_sent_ = nullptr;
   float* host_received_ = nullptr;
   float* host_sum_ = nullptr;

@@ -1,5 +1,5 @@
-// What a device does, one piece of work at a time, as data: so that the same list can be run on a
-// GPU, captured into a graph, checked, and run on an emulated device.
+// A device's operations as data, so that the same list can be run on a GPU, captured into a graph,
+// checked, and run on an emulated device.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_OP_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_OP_H_
 
@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-// Operands in order; r read, w written, rw read and written. T is float, or Bf16 where `bf16` is
-// set; what is not said to be T is float. The numbers that matter stand behind.
+// Operands in order: r is read, w is written, rw is both. T is float, or Bf16 if `bf16` is set;
+// operands not marked T are float. The sizes and options that matter follow.
 enum class DeviceOpKind : uint8_t {
   kZero,      // w anything
   kCopy,      // r from, w to: either may be host memory
@@ -65,7 +65,7 @@ struct DeviceOperand {
   void* at = nullptr;
   size_t bytes = 0;
   Access access = Access::kRead;
-  bool host = false;  // Page-locked host memory, if the operation is to run beside others.
+  bool host = false;  // Page-locked host memory if the copy is to run alongside other work.
 };
 
 struct DeviceOp {
@@ -74,17 +74,17 @@ struct DeviceOp {
   size_t samples = 0;
   size_t rows = 0;   // Of matrices.
   size_t in = 0;     // Columns of the input, padding included.
-  size_t out = 0;    // Columns of the output; of kScore, of the scores that it reads.
+  size_t out = 0;    // Columns of the output; for kScore, of the scores that it reads.
   size_t heads = 0;  // Their width is in / heads.
   size_t count = 0;
   size_t patch = 0;
   reference::PixelScale pixels = {};
-  size_t classes = 0;  // Of the `in` columns of logits.
+  size_t classes = 0;  // Classes among the `in` columns of logits.
   float epsilon = 0;
   reference::GeluForm gelu = reference::GeluForm::kTanh;
-  Dropout dropout = {};  // Active: the last operand is what it draws from.
+  Dropout dropout = {};  // If active, the last operand has the draws.
   std::vector<DeviceOperand> operands = {};
-  DeviceOperand workspace = {};  // Device::Workspace() bytes, for its own use.
+  DeviceOperand workspace = {};  // Device::Workspace() bytes for the operation's own use.
 
   template <typename T>
   T* at(size_t operand) const {

@@ -1,5 +1,5 @@
-// What the emulated device and its watcher must show: work that relies on an order it was not
-// given.
+// Tests that the emulated device and its checker expose work that relies on an order that nothing
+// guarantees.
 #include <memory>
 #include <optional>
 #include <set>
@@ -32,7 +32,7 @@ class LateStreamsTest : public testing::Test {
       return absl::OkStatus();
     };
   }
-  // 1 and 2 on the stream of copies, an event, and 3, which waits for it; 4 waits for nothing.
+  // The copy stream has 1, 2, an event and 4. The compute stream has 3, which waits for the event.
   void Queue(LateStreams& streams) {
     streams.Push(DeviceQueue::kCopy, Note(1));
     streams.Push(DeviceQueue::kCopy, Note(2));
@@ -88,7 +88,7 @@ TEST_F(LateStreamsTest, AnErrorEndsAllStreams) {
   EXPECT_THAT(done_, IsEmpty());
 }
 
-// The checks themselves: what they must find.
+// Tests the checks themselves.
 class CheckingDeviceTest : public testing::Test {
  protected:
   CheckingDeviceTest() : device_(std::make_unique<EmulatedDevice>(), log_) {
@@ -141,7 +141,7 @@ TEST_F(CheckingDeviceTest, FindsWritesThatAreNotTold) {
   copy.operands[1].access = Access::kRead;
   ASSERT_OK(device_.Run(Zero(b_), DeviceQueue::kCompute));
   ASSERT_OK(device_.Synchronize(DeviceQueue::kCompute));
-  a_[0] = 5;  // Or there were nothing to see.
+  a_[0] = 5;  // Otherwise the copy would change nothing.
   log_.problems.clear();
   ASSERT_OK(device_.Run(copy, DeviceQueue::kCompute));
   ASSERT_OK(device_.Synchronize(DeviceQueue::kCompute));
@@ -158,7 +158,7 @@ TEST_F(CheckingDeviceTest, FindsAHostThatChangesWhatIsNotYetCopied) {
   EXPECT_THAT(log_.problems, ElementsAre(HasSubstr("the host's memory changed")));
 }
 
-// Leaves out one of the backend's waits.
+// Skips one kind of the backend's waits.
 class ForgetfulDevice final : public ForwardingDevice {
  public:
   enum class Forgets { kNothing, kStreamWaits, kHostWaits };
@@ -187,7 +187,7 @@ struct OrderTraining {
   std::vector<float> parameters;
 };
 
-// Three steps, one of which uses a slot again; with waits left out of the steps alone.
+// Three steps, one of which reuses a slot. Waits are skipped only in the steps.
 void TrainInOrder(ForgetfulDevice::Forgets leaves_out, std::optional<uint64_t> seed,
                   OrderTraining& run) {
   using Forgets = ForgetfulDevice::Forgets;
@@ -210,7 +210,7 @@ void TrainInOrder(ForgetfulDevice::Forgets leaves_out, std::optional<uint64_t> s
 
 class DeviceOrderTest : public testing::TestWithParam<int> {
  protected:
-  // -1: as late as possible.
+  // -1: run everything as late as possible.
   static std::optional<uint64_t> Seed() {
     return GetParam() < 0 ? std::nullopt : std::optional<uint64_t>(GetParam());
   }

@@ -73,8 +73,8 @@ void TrainOneByOne(AheadTraining& run) {
   run.state = **backend->State();
 }
 
-// Stages and begins as much as there is room for before it finishes a step. Rows live only as long
-// as the call that stages them.
+// Stages and begins as many batches as there is room for before it finishes a step. Rows live only
+// as long as the call that stages them.
 void TrainAhead(size_t steps_per_launch, bool graphs, std::optional<uint64_t> seed,
                 AheadTraining& run) {
   auto backend =
@@ -141,7 +141,7 @@ TEST(DevicePipelineTest, TheNextBatchIsSentBeforeTheStepIsOver) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("no room")));
   EXPECT_THAT(backend->State(), StatusIs(absl::StatusCode::kInternal, HasSubstr("under way")));
   ASSERT_OK(backend->Finish().status());
-  EXPECT_OK(backend->State().status());  // The second batch was only sent.
+  EXPECT_OK(backend->State().status());  // The second batch was sent, but not begun.
   EXPECT_EQ(backend->steps(), 1u);
 }
 
@@ -165,7 +165,7 @@ TEST(DevicePipelineTest, IsBusyUntilTheOldestBatchIsComputed) {
   EXPECT_FALSE((*backend)->IsBusy());
 }
 
-// Boards whose planes are in memory of the backend's allocator.
+// Boards whose planes are in memory from the backend's allocator.
 class PinnedBoards {
  public:
   PinnedBoards(DeviceBackend& backend, const RandomBoards& boards)
@@ -185,7 +185,7 @@ class PinnedBoards {
   uint8_t* memory_ = nullptr;
 };
 
-// Copies to the device that a step of these rows queues.
+// Number of copies to the device that a step with these rows queues.
 size_t CopiesOf(DeviceBackend& backend, DeviceLog& log, const BatchRows& rows) {
   log.ops.clear();
   EXPECT_OK(backend.Stage(rows, UpdateOf(0), true));
@@ -200,9 +200,9 @@ TEST(DevicePipelineTest, FullBatchesInLockedMemoryAreSentFromThere) {
   AheadTraining from_slots, copied;
   auto direct = MakeAheadBackend({}, from_slots.log), staged = MakeAheadBackend({}, copied.log);
   const PinnedBoards pinned(*direct, boards);
-  EXPECT_EQ(CopiesOf(*direct, from_slots.log, pinned.rows()), 2u);  // Planes; all the rest.
+  EXPECT_EQ(CopiesOf(*direct, from_slots.log, pinned.rows()), 2u);  // Planes, then the rest.
   EXPECT_EQ(CopiesOf(*staged, copied.log, boards.rows()), 1u);
-  EXPECT_EQ(CopiesOf(*direct, from_slots.log, pinned.rows().Slice(0, 1)), 1u);  // It is padded.
+  EXPECT_EQ(CopiesOf(*direct, from_slots.log, pinned.rows().Slice(0, 1)), 1u);  // Padded.
   ASSERT_OK(staged->Step(boards.rows().Slice(0, 1), UpdateOf(0)).status());
   EXPECT_EQ(direct->ReadState()->parameters, staged->ReadState()->parameters);
   EXPECT_THAT(from_slots.log.problems, IsEmpty());
@@ -252,19 +252,19 @@ TEST(DevicePipelineTest, StepsBehindOneThatDivergedChangeNothing) {
   auto alone = MakeAheadBackend({}, one.log);
   ASSERT_OK(alone->Step(RandomBoards(kAheadRows, 0).rows(), UpdateOf(0)).status());
   EXPECT_EQ(backend->ReadState()->parameters, alone->ReadState()->parameters);
-  // A state that is set anew trains again.
+  // After SetState(), training works again.
   ASSERT_OK(backend->SetState(**alone->State()));
   EXPECT_OK(backend->Step(RandomBoards(kAheadRows, 1).rows(), UpdateOf(1)).status());
 }
 
 TEST(DevicePipelineTest, AccumulatedBatchesHaveTheGradientOfOneOfAllTheirRows) {
   const RandomBoards boards(kAheadRows);
-  const ModelConfig model = SmallModel();  // Dropout draws anew for each batch.
+  const ModelConfig model = SmallModel();  // Dropout draws new values for each batch.
   DeviceLog log;
   auto whole = MakeAheadBackend({}, log, {}, model), parts = MakeAheadBackend({}, log, {}, model);
   ASSERT_OK_AND_ASSIGN(const StepResult all, whole->Step(boards.rows(), {}));
   const UpdateOptions update{.batches = 2};
-  for (int repetition = 0; repetition < 2; ++repetition) {  // The second begins anew.
+  for (int repetition = 0; repetition < 2; ++repetition) {  // The second starts from zero.
     ASSERT_OK_AND_ASSIGN(const double a, parts->Accumulate(boards.rows().Slice(0, 1), update));
     ASSERT_OK_AND_ASSIGN(const StepResult b, parts->Step(boards.rows().Slice(1, 1), update));
     if (repetition == 0) {
@@ -302,7 +302,7 @@ class DeviceTrainingTest : public testing::Test {
     TrainSummary summary;
     std::vector<double> losses;
     std::vector<std::pair<uint64_t, double>> evaluations;
-    std::vector<std::string> cursors;  // Of the checkpoints.
+    std::vector<std::string> cursors;  // From the checkpoints.
   };
   ~DeviceTrainingTest() override { std::filesystem::remove_all(Folder()); }
   static std::string Folder() {
@@ -345,7 +345,7 @@ TEST_F(DeviceTrainingTest, SeveralStepsALaunchChangeNeitherBitsNorWhatHappensBet
   EXPECT_EQ(three.losses, one.losses);
   EXPECT_EQ(three.evaluations, one.evaluations);
   EXPECT_EQ(three.evaluations.size(), 3u);
-  // The first best, of step 4, is saved to go on from as well.
+  // The first best evaluation, at step 4, also saves a checkpoint to resume from.
   EXPECT_THAT(one.cursors, ElementsAre("8", "10", "20", "22"));
   EXPECT_EQ(three.cursors, one.cursors);
   EXPECT_EQ(three.run.state.parameters, one.run.state.parameters);
@@ -359,8 +359,8 @@ TEST_F(DeviceTrainingTest, AStopFinishesWhatWasBegun) {
   Result stopped;
   Train(3, {.should_stop = [&] { return ++asked > 4; }}, stopped);
   EXPECT_TRUE(stopped.summary.stopped);
-  // Three were begun when the stop came; a fourth had been read, and is read again by whoever
-  // resumes.
+  // Three batches were begun when the stop came. A fourth had been read; the resumed training reads
+  // it again.
   EXPECT_EQ(stopped.summary.step, 3u);
   EXPECT_THAT(stopped.cursors, ElementsAre("6"));
 }

@@ -13,7 +13,8 @@
 namespace penstock {
 namespace {
 
-// Addresses for looking at a list before there is memory: nothing is read or written there.
+// Placeholder addresses for examining a list before memory is allocated. Nothing reads or writes
+// them.
 ShardMemory NoMemory() {
   alignas(256) static char place[sizeof(DropoutDraw)];
   auto* floats = reinterpret_cast<float*>(place);
@@ -30,7 +31,7 @@ ShardMemory NoMemory() {
           reinterpret_cast<DropoutDraw*>(place)};
 }
 
-// Of a program's operation as the device does it first.
+// The first device operation for a program's operation.
 DeviceOpKind KindOf(OpKind kind) {
   switch (kind) {
     case OpKind::kExpandPacked:
@@ -96,7 +97,7 @@ DeviceOpKind KindOf(OpKind kind) {
   return DeviceOpKind::kAdamw;
 }
 
-// Which operands are float whatever the precision, one bit each.
+// A bit mask of the operands that are float in every precision.
 unsigned FloatOperands(OpKind kind) {
   switch (kind) {
     case OpKind::kAddPosition:
@@ -157,12 +158,12 @@ absl::Status DeviceProgram::PrepareProducts(Device& device) {
   return absl::OkStatus();
 }
 
-// Means and inverse deviations of norms are floats, which take the room of two elements in bf16.
+// Means and inverse deviations of norms are floats, which take the space of two bf16 elements.
 void DeviceProgram::Place() {
   if (bf16_) {
     for (const Op& op : program_.ops) {
       if (op.kind != OpKind::kLayerNorm && op.kind != OpKind::kAddLayerNorm) continue;
-      const size_t last = op.operands.size() - 1;  // After the mean.
+      const size_t last = op.operands.size() - 1;  // It follows the mean.
       program_.buffers[op.operands[last - 1].buffer].size *= 2;
       program_.buffers[op.operands[last].buffer].size *= 2;
     }
@@ -208,7 +209,7 @@ DeviceOperand DeviceProgram::Resolve(const Operand& operand, const ShardMemory& 
 
 void DeviceProgram::Append(const Op& op, const ShardMemory& memory,
                            std::vector<DeviceOp>& list) const {
-  // One kernel does the gradient of the error and of the tanh, where the second one stands.
+  // One kernel computes the gradients of the error and of the tanh, at the place of the latter.
   if (op.kind == OpKind::kSquaredErrorBackward) return;
   const size_t rows = program_.rows * op.shape.rows_per_sample;
   DeviceOp result{.kind = KindOf(op.kind),
@@ -267,7 +268,7 @@ void DeviceProgram::Adapt(const Op& op, const ShardMemory& memory, DeviceOp& res
 }
 
 std::vector<GradientBucket> DeviceProgram::Buckets(size_t arena, size_t floats) const {
-  std::vector<size_t> last;  // Of each operation: the last that is made of it.
+  std::vector<size_t> last;  // For each operation, the last device operation made from it.
   std::vector<DeviceOp> list;
   for (const Op& op : program_.ops) {
     Append(op, NoMemory(), list);

@@ -1,4 +1,4 @@
-// A block program as a list of a device's operations.
+// A block program translated to a list of device operations.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_PROGRAM_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_PROGRAM_H_
 
@@ -16,19 +16,19 @@
 
 namespace penstock {
 
-// Where the arenas of one virtual shard lie on the device.
+// Addresses of one virtual shard's arenas on the device.
 struct ShardMemory {
   float* parameters = nullptr;
-  Bf16* copies = nullptr;  // Of the parameters, in bf16; else null.
+  Bf16* copies = nullptr;  // bf16 copies of the parameters, or null.
   float* gradients = nullptr;
   char* activations = nullptr;
   char* input = nullptr;  // Packed records, planes or pixels.
   char* flags = nullptr;
   float* targets = nullptr;
-  float* weights = nullptr;  // Of each row in the loss: 1 / global rows, or 0.
+  float* weights = nullptr;  // Weight of each row in the loss: 1 / global rows, or 0.
   float* predictions = nullptr;
   char* workspace = nullptr;
-  DropoutDraw* draws = nullptr;  // One for each site of dropout.
+  DropoutDraw* draws = nullptr;  // One for each dropout site.
 };
 
 // Thread-compatible.
@@ -38,25 +38,25 @@ class DeviceProgram {
   struct Options {
     Purpose purpose = Purpose::kTraining;
     InputFormat format = kPackedBoards;
-    size_t rows = 0;  // Samples of a shard: it always computes as many.
+    size_t rows = 0;  // Samples per shard; every shard computes this many.
     bool bf16 = false;
   };
 
-  // Has the device prepare its matrix products. Where it cannot end one in a GELU, or one
-  // backward in the GELU's, those are operations of their own, all of them. kUnimplemented: the
-  // device lacks a product, named.
+  // Makes the device prepare the matrix products. If the device cannot fuse a product with GELU, or
+  // a backward product with the GELU's, all of them become separate operations. kUnimplemented: the
+  // device lacks a product; the message names it.
   static absl::StatusOr<DeviceProgram> Build(const ModelConfig& config, const DeviceLayout& layout,
                                              const Options& options, Device& device);
 
-  // What a shard's memory must hold, in bytes.
+  // Sizes of a shard's memory, in bytes.
   size_t activation_bytes() const { return program_.activation_size * element_bytes(); }
   size_t workspace_bytes() const { return workspace_bytes_; }
 
-  // The gradients in buckets of `floats` or somewhat more, as CutGradients() has it; their
-  // operations are counted as OpsOn() lists them. REQUIRES: a training.
+  // The gradients in buckets of `floats` floats or somewhat more: CutGradients(). Operations are
+  // numbered as in OpsOn(). REQUIRES: a training program.
   std::vector<GradientBucket> Buckets(size_t arena, size_t floats) const;
 
-  // The operations, in order, on this memory.
+  // The operations in order, on this memory.
   std::vector<DeviceOp> OpsOn(const ShardMemory& memory) const;
 
  private:
@@ -66,16 +66,16 @@ class DeviceProgram {
   void Place();
   void FindWorkspace(Device& device);
   void Append(const Op& op, const ShardMemory& memory, std::vector<DeviceOp>& list) const;
-  // Operands that the program does not name, or names otherwise.
+  // Adds or changes operands that differ from those of the program.
   void Adapt(const Op& op, const ShardMemory& memory, DeviceOp& result) const;
   DeviceOperand Resolve(const Operand& operand, const ShardMemory& memory, bool as_float) const;
 
   StepProgram program_;
   bool bf16_ = false;
   InputFormat format_ = kPackedBoards;
-  size_t results_ = 1;  // Floats of a row in predictions.
+  size_t results_ = 1;  // Floats per row in predictions.
   size_t workspace_bytes_ = 0;
-  std::vector<size_t> workspaces_;  // Of OpsOn()'s operations.
+  std::vector<size_t> workspaces_;  // For the operations of OpsOn().
 };
 
 }  // namespace penstock

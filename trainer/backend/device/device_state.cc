@@ -36,7 +36,7 @@ absl::Status DeviceState::Write(const TrainState& state) {
 absl::StatusOr<std::vector<float>> DeviceState::ReadArena(const float* from) {
   std::vector<float> arena(layout_.padded().arena_size());
   const size_t bytes = arena.size() * sizeof(float);
-  // Here a wait has its limit; the copy, into memory that is not page-locked, would have none.
+  // A wait has a limit here; the copy below, into memory that is not page-locked, would have none.
   PENSTOCK_RETURN_IF_ERROR(device_.Synchronize(DeviceQueue::kCompute));
   const DeviceOp copy{.kind = DeviceOpKind::kCopy,
                       .operands = {{const_cast<float*>(from), bytes, Access::kRead},

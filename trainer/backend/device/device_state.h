@@ -1,4 +1,4 @@
-// The training's state on a device.
+// The state of a training on a device.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_STATE_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_STATE_H_
 
@@ -13,18 +13,19 @@
 
 namespace penstock {
 
-// Borrows all it is given. Every call waits for the stream of computations. Not thread-safe.
+// Borrows its arguments. Every call waits for the compute stream. Not thread-safe.
 class DeviceState {
  public:
   DeviceState(Device& device, const DeviceLayout& layout, const TrainingMemory& memory)
       : device_(device), layout_(layout), memory_(memory) {}
 
-  // What belongs to the model, not to a state of it.
+  // Writes the data that belongs to the model, not to a state of it.
   absl::Status Prepare();
-  // The arenas of `state`, as the model lays them out. Forgets that a gradient was not finite.
+  // Writes the arenas of `state`, in the model's layout. Clears the mark of a gradient that was not
+  // finite.
   absl::Status Write(const TrainState& state);
   absl::StatusOr<TrainState> Read(uint64_t step);
-  // Of shard 0: of all, once they are merged.
+  // Gradients of shard 0: the sum of all shards once they are merged.
   absl::StatusOr<std::vector<float>> ReadGradients() { return ReadArena(memory_.gradients()); }
 
  private:

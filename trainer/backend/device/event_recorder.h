@@ -1,4 +1,4 @@
-// The streams' tracks from marks in the streams, where nothing better is at hand.
+// Records the streams' tracks through marks in the streams, if no better recorder is available.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_EVENT_RECORDER_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_EVENT_RECORDER_H_
 
@@ -18,20 +18,20 @@ class StreamMarks {
  public:
   virtual ~StreamMarks() = default;
 
-  // Queues a mark behind the work of stream `stream`, a DeviceQueue's number; marks are counted
-  // from 0.
+  // Queues a mark behind the work of stream `stream`, the number of a DeviceQueue. Returns the
+  // mark's number, counting from 0.
   virtual absl::StatusOr<size_t> Mark(size_t stream) = 0;
-  // No more marks. REQUIRES: all have happened.
+  // Ends the marks. REQUIRES: all marks have been reached.
   virtual absl::Status Finish() = 0;
   // REQUIRES: Finish().
   virtual absl::StatusOr<Tracer::Clock::time_point> TimeOf(size_t mark) = 0;
 };
 
-// A launch is one piece of work: what lies between a mark before and one behind it. As a stream
-// takes a mark before what it waits for, that is waited for within it.
+// Records a launch as one piece of work, between a mark before it and a mark behind it. A stream
+// reaches the first mark before it waits for an event, so that the piece includes the wait.
 class EventRecorder final : public DeviceRecorder {
  public:
-  static constexpr size_t kMaxLaunches = 16384;  // More are counted as dropped.
+  static constexpr size_t kMaxLaunches = 16384;  // Further launches are counted as dropped.
 
   EventRecorder(std::unique_ptr<StreamMarks> marks, std::string source);
 
@@ -44,7 +44,7 @@ class EventRecorder final : public DeviceRecorder {
   struct Launch {
     size_t number, stream;
     const char* what;
-    size_t begin, end;  // Marks.
+    size_t begin, end;  // Numbers of marks.
   };
   const std::unique_ptr<StreamMarks> marks_;
   const std::string source_;

@@ -58,8 +58,9 @@ const DeviceBackend::Sent& DeviceBackend::LastOfGroup(const Sent& batch) const {
   return *last;
 }
 
-// The device says itself how far it is: who is late is told by bucket, and the time that it only
-// waits for other ranks is the collectives'. Once an error has ended the wait it goes on.
+// Waits with progress that the device reports itself: late ranks are reported by bucket, and time
+// in which the device only waits for other ranks counts as collective. Once an error has ended the
+// wait, the device goes on.
 absl::Status DeviceBackend::AwaitExchange(const Sent& batch) {
   Communicator& ranks = merge_->ranks();
   const PhaseScope phase(recorder_, Phase::kCompute);

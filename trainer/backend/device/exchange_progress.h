@@ -1,5 +1,5 @@
-// How far a step is that exchanges gradients while it computes, as the device itself tells: the
-// host queued all of it before.
+// Progress of a step that exchanges gradients while it computes, reported by the device, because
+// the host has queued everything in advance.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_EXCHANGE_PROGRESS_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_EXCHANGE_PROGRESS_H_
 
@@ -13,23 +13,25 @@
 
 namespace penstock {
 
-// Words of page-locked memory that operations among the others write. Not thread-safe.
+// Words of page-locked memory that operations in the queued lists write. Not thread-safe.
 class ExchangeProgress {
  public:
-  // Of steps of so many buckets, in `slots` slots.
+  // Adds memory for steps with `buckets` buckets, in `slots` slots.
   void AddMemory(MemoryPlan& plan, size_t buckets, size_t slots);
-  // Once the memory is taken; waits for the stream of computations.
+  // Call this once the memory is taken. Waits for the compute stream.
   absl::Status Bind(Device& device, const MemoryPlan& plan);
 
-  // The slot's step has come to the exchange of this bucket; has computed all its gradients.
+  // Operations that report that the slot's step has reached the exchange of this bucket, and that
+  // it has computed all its gradients.
   DeviceOp AtBucket(size_t slot, size_t bucket) const;
   DeviceOp Computed(size_t slot) const;
 
-  // Step `step` will be in the slot. REQUIRES: nothing that is queued uses it.
+  // Announces that step `step` will be in the slot. REQUIRES: no queued work uses the slot.
   void Begin(size_t slot, uint64_t step);
-  // What was begun in the slot last.
+  // The step that was last begun in the slot.
   uint64_t step(size_t slot) const { return steps_[slot]; }
-  // Whether it exchanges already; the bucket whose exchange is under way or was last, 0 before.
+  // Whether the slot's step has started exchanging, and the bucket whose exchange is under way or
+  // was last; 0 before the first.
   bool exchanges(size_t slot) const;
   uint32_t bucket(size_t slot) const;
   bool computed(size_t slot) const;
@@ -40,9 +42,9 @@ class ExchangeProgress {
 
   size_t buckets_ = 0;
   MemoryPlan::Region region_ = 0;
-  uint32_t* numbers_ = nullptr;  // Of the device: 1, 2, ...
-  uint32_t* words_ = nullptr;    // Of the host, two a slot: bucket + 1, and whether it computed.
-  std::vector<uint64_t> steps_;  // Of each slot.
+  uint32_t* numbers_ = nullptr;  // On the device: 1, 2, ...
+  uint32_t* words_ = nullptr;    // On the host, two per slot: bucket + 1; whether it computed.
+  std::vector<uint64_t> steps_;  // Per slot.
 };
 
 }  // namespace penstock

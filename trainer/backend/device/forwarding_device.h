@@ -1,5 +1,5 @@
-// A device that hands everything on to another one: those that watch or spoil some of it build on
-// it.
+// A device that forwards everything to another device. Devices that watch or disturb some calls
+// derive from it.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_FORWARDING_DEVICE_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_FORWARDING_DEVICE_H_
 
@@ -58,7 +58,7 @@ class ForwardingDevice : public Device {
  protected:
   Device& device() { return *device_; }
   const Device& device() const { return *device_; }
-  // Ends without it: it stays for ever.
+  // Leaks the wrapped device instead of destroying it.
   void Forsake() { (void)device_.release(); }
 
  private:

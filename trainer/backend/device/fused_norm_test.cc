@@ -1,4 +1,4 @@
-// A residual's sum and the norm behind it, which devices do as one: against both apart.
+// Compares the fused residual sum and norm of devices with the two separate operations.
 #include <algorithm>
 #include <cctype>
 #include <memory>
@@ -24,7 +24,7 @@ namespace {
 constexpr absl::string_view kFused = "add residual and layer norm";
 constexpr size_t kNormRows = 2, kNormShards = 2, kNormSteps = 2;
 
-// Does the sum and the norm of a kAddLayerNorm one behind the other.
+// Runs the sum and the norm of a kAddLayerNorm as two operations.
 class ApartDevice final : public ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
@@ -42,7 +42,7 @@ class ApartDevice final : public ForwardingDevice {
 };
 
 struct NormTraining {
-  // How often an operation of this whole name ran.
+  // Number of runs of the operation with exactly this name.
   size_t RunsOf(absl::string_view name) const {
     const std::string begin = absl::StrCat(name, " ");
     return static_cast<size_t>(
@@ -75,7 +75,7 @@ void TrainNorms(const ModelConfig& model, const BatchRows& rows, bool bf16, bool
 
 class FusedNormTest : public testing::TestWithParam<bool> {
  protected:
-  // `blocks`: how many of a step end in such a pair.
+  // `blocks`: the number of such pairs in a step.
   static void ExpectTheBitsOfBoth(const ModelConfig& model, const BatchRows& rows, size_t blocks) {
     NormTraining fused, apart;
     TrainNorms(model, rows, GetParam(), /*apart=*/false, fused);
@@ -108,7 +108,7 @@ TEST_P(FusedNormTest, HasTheBitsOfBothInAModelOfBoardsWithDropout) {
   ExpectTheBitsOfBoth(model, boards.rows(), model.layers);
 }
 
-// Their products end in the residual.
+// The products of these blocks add the residual themselves.
 TEST_P(FusedNormTest, BoardsWithoutDropoutHaveNone) {
   const RandomBoards boards(kNormRows);
   ExpectTheBitsOfBoth(SmallModel(), boards.rows(), 0);

@@ -1,4 +1,4 @@
-// Which algorithm computes each matrix product, as text: what ranks share and checkpoints keep.
+// The algorithm of each matrix product, as text that ranks share and checkpoints store.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_GEMM_PLAN_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_GEMM_PLAN_H_
 
@@ -10,17 +10,17 @@
 
 namespace penstock {
 
-// A product's name, "linear bf16 128x40x32", and the bytes by which the library knows its
-// algorithm.
+// Maps a product's name, "linear bf16 128x40x32", to the bytes that identify its algorithm to the
+// library.
 using GemmPlan = std::map<std::string, std::string>;
 
 // "NAME HEX; NAME HEX".
 std::string FormatGemmPlan(const GemmPlan& plan);
-// kInvalidArgument: it is no such text, or names a product twice.
+// kInvalidArgument: the text has another form, or names a product twice.
 absl::StatusOr<GemmPlan> ParseGemmPlan(absl::string_view text);
 
-// The algorithm of `product`, of `bytes` bytes. kFailedPrecondition: the plan has none of that
-// size.
+// The algorithm of `product`, which must have `bytes` bytes. kFailedPrecondition: the plan has none
+// of that size.
 absl::StatusOr<std::string> AlgorithmOf(const GemmPlan& plan, const std::string& product,
                                         size_t bytes);
 

@@ -1,4 +1,4 @@
-// The gradients of virtual shards on a device become one sum over all ranks.
+// Merges the gradients of virtual shards on a device into one sum over all ranks.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_GRADIENT_MERGE_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_GRADIENT_MERGE_H_
 
@@ -24,16 +24,16 @@ struct Transfer {
   std::vector<Communicator::Incoming> in;
 };
 
-// Of a range of each shard's gradients, which alone is read and written: in whatever ranges it is
-// done, the bits are the same. What crosses ranks lies in device memory where the communicator
-// takes that, else in page-locked host memory. In this order, each after the one before is done:
-// BeforeExchange(), Exchange(), BeforeGather(), Gather(), AfterGather(). One rank alone has only
-// the first. Not thread-safe.
+// Works on one range of each shard's gradients, and reads and writes nothing else. The bits do not
+// depend on the ranges. Data that crosses ranks lies in device memory if the communicator accepts
+// that, else in page-locked host memory. Call the methods in this order, each after the previous
+// one is done: BeforeExchange(), Exchange(), BeforeGather(), Gather(), AfterGather(). One rank
+// alone needs only the first. Not thread-safe.
 class GradientMerge {
  public:
-  // `ranks` must outlive it. `size`: floats of one shard's gradients. With another `wire` than fp32
-  // the tree leaves one sum a rank: what travels is rounded, and the sum too, so that it is still
-  // the same on all ranks.
+  // `ranks` must outlive this object. `size` is the number of floats in one shard's gradients. If
+  // `wire` is not fp32, the tree must leave one sum per rank. Then the sent data is rounded, and so
+  // is the sum, so that it is the same on all ranks.
   static std::unique_ptr<GradientMerge> Make(Communicator& ranks,
                                              std::span<const ShardAddition> tree, size_t shards,
                                              size_t size, WireFloat wire);
@@ -44,8 +44,8 @@ class GradientMerge {
   bool alone() const { return ranks_.size() == 1; }
   Communicator& ranks() const { return ranks_; }
 
-  // Adds the device memory that ranges of up to `largest` floats need, one at a time; then, once
-  // that is taken, where the gradients lie: (own shards, size) floats.
+  // AddMemory() adds the device memory for ranges of up to `largest` floats, one range at a time.
+  // Bind(), once the memory is taken, says where the gradients lie: (own shards, size) floats.
   void AddMemory(MemoryPlan& plan, size_t largest);
   virtual absl::Status Bind(Device& device, const MemoryPlan& plan, float* gradients) = 0;
 
@@ -60,20 +60,20 @@ class GradientMerge {
                 size_t size);
 
   virtual void AddRegions(MemoryPlan& plan) = 0;
-  // What `rank` adds of `count` floats.
+  // The slice of `count` floats that `rank` sums.
   GradientRange SliceOf(size_t rank, size_t count) const {
     const size_t begin = SliceBegin(rank, ranks_.size(), count);
     return {begin, SliceBegin(rank + 1, ranks_.size(), count) - begin};
   }
   GradientRange OwnSlice(size_t count) const { return SliceOf(ranks_.rank(), count); }
-  // The most that OwnSlice() counts.
+  // The largest OwnSlice().
   size_t LargestSlice() const { return penstock::LargestSlice(ranks_.size(), largest_); }
   bool Owns(size_t shard) const { return shard >= first_ && shard < first_ + own_; }
   bool IsStaged() const { return ranks_.memory() == Communicator::Memory::kHost; }
   float* GradientsOf(size_t shard) const { return gradients_ + (shard - first_) * size_; }
-  // Of shards of this rank.
+  // Additions among this rank's own shards.
   std::vector<DeviceOp> LocalAdditions(GradientRange range) const;
-  // Every rank's slice of what begins at `from` goes to all.
+  // Sends every rank's slice of the array at `from` to all ranks.
   template <typename T>
   Transfer GatherSlices(T* from, size_t count) const {
     auto bytes = [&](size_t rank) {

@@ -1,4 +1,4 @@
-// Page-locked memory of the host, as an array.
+// Page-locked host memory as an array.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_HOST_ARRAY_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_HOST_ARRAY_H_
 
@@ -11,7 +11,8 @@
 
 namespace penstock {
 
-// `count` of T, of which none may be. Owned by the device, until its end. Errors as AllocateHost().
+// Allocates `count` elements of T; `count` may be 0. The device owns the memory until its end.
+// Errors are those of AllocateHost().
 template <typename T>
 absl::StatusOr<T*> AllocateHostArray(Device& device, size_t count) {
   PENSTOCK_ASSIGN_OR_RETURN(void* memory,

@@ -1,4 +1,4 @@
-// Models of images on a device: patches, wide attention, dropout and cross-entropy.
+// Image models on a device: patches, wide attention, dropout and cross-entropy.
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kImages = 4;
 constexpr uint64_t kImageKey = 0x9876543210fedcba;
 
-// `log` outlives the backend.
+// `log` must outlive the backend.
 std::unique_ptr<DeviceBackend> MakeImageBackend(const ModelConfig& model, bool bf16,
                                                 DeviceLog& log) {
   auto device = std::make_unique<CheckingDevice>(
@@ -37,8 +37,8 @@ INSTANTIATE_TEST_SUITE_P(Models, ImageStepTest, testing::Bool(), [](const auto& 
   return test.param ? "FlattenedWithDropout" : "Pooled";
 });
 
-// Tolerance: as that of boards, 2e-5 of each parameter's largest gradient. The second step is
-// replayed from a graph: with keys of its own.
+// Tolerance: 2e-5 of each parameter's largest gradient, as for boards. The second step is replayed
+// from a graph, with its own keys.
 TEST_P(ImageStepTest, MatchesTheDoubleReference) {
   DeviceLog log;
   auto backend = MakeImageBackend(Model(), /*bf16=*/false, log);
@@ -59,7 +59,7 @@ TEST_P(ImageStepTest, MatchesTheDoubleReference) {
   EXPECT_THAT(log.problems, testing::IsEmpty());
 }
 
-// Rows that a shard lacks are padding of no weight.
+// Missing rows of a shard are padding of weight 0.
 TEST_P(ImageStepTest, AShortBatchMatchesToo) {
   DeviceLog log;
   auto backend = MakeImageBackend(Model(), /*bf16=*/false, log);
@@ -74,7 +74,7 @@ TEST_P(ImageStepTest, AShortBatchMatchesToo) {
   EXPECT_THAT(log.problems, testing::IsEmpty());
 }
 
-// Eight bits of activations and products: a wrong term would exceed this by far.
+// Activations and products have eight bits; a wrong term would exceed this by far.
 TEST_P(ImageStepTest, Bf16IsNearTheReference) {
   DeviceLog log;
   auto backend = MakeImageBackend(Model(), /*bf16=*/true, log);
@@ -94,7 +94,7 @@ TEST(ImageModelTest, AttentionThatABlockHasNoRoomForIsRefusedWithWhatDoesFit) {
   const DeviceBackendOptions options{
       .shards = 2, .global_rows = kImages, .format = ImagesOf(model.side)};
   auto device = std::make_unique<EmulatedDevice>(
-      EmulatedDeviceOptions{.block_shared_bytes = 163 << 10});  // As sm_80 has.
+      EmulatedDeviceOptions{.block_shared_bytes = 163 << 10});  // As on sm_80.
   EXPECT_THAT(DeviceBackend::Create(model, options, std::move(device)).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        testing::AllOf(testing::HasSubstr("196 tokens with heads of 64"),

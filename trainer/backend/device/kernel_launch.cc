@@ -24,7 +24,7 @@ cuda::AttentionShape HeadsOf(const DeviceOp& op) {
   return cuda::AttentionShape::OfWidth(op.samples, op.rows / op.samples, op.heads, op.in);
 }
 
-// Operands but for what a dropout draws from.
+// Number of operands without the dropout draws.
 size_t OperandsOf(const DeviceOp& op) { return op.operands.size() - op.dropout.active(); }
 
 float* FloatsIfAny(const DeviceOp& op, size_t operand) {
@@ -39,7 +39,7 @@ cuda::AttentionOptions AttentionOptionsOf(const DeviceOp& op, size_t bias) {
   return {.bias = FloatsIfAny(op, bias), .dropout = op.dropout, .draw = DrawOf(op)};
 }
 
-// What travels where operations are not in bf16.
+// The 16-bit type for sending: Bf16 if the operation has `bf16` set, else Fp16.
 template <typename T>
 using HalfOf = std::conditional_t<std::is_same_v<T, Bf16>, Bf16, Fp16>;
 
@@ -129,7 +129,7 @@ cudaError_t LaunchOf(const DeviceOp& op, cudaStream_t stream) {
                          op.at<float>(6), op.operands.size() > 7 ? op.at<Bf16>(7) : nullptr,
                          stream);
     default:
-      return cudaErrorInvalidValue;  // No kernel of ours.
+      return cudaErrorInvalidValue;  // Not one of our kernels.
   }
 }
 

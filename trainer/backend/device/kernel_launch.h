@@ -1,5 +1,5 @@
-// From operations to the launchers of kernels/cuda. Compiled twice: for CUDA, and for the emulated
-// device of kernels/simt; so it names no type of either.
+// Maps operations to the launchers of kernels/cuda. Compiled twice: for CUDA, and for the emulated
+// device of kernels/simt, so it must name no type of either.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_KERNEL_LAUNCH_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_KERNEL_LAUNCH_H_
 
@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// Bytes of workspace that the kernel of `op` needs. Of operations that are no kernel of ours: 0.
+// Bytes of workspace that the kernel of `op` needs; 0 if `op` is not one of our kernels.
 size_t KernelWorkspace(const DeviceOp& op);
 
 // Queues the kernel of `op` on a cudaStream_t; returns a cudaError_t. REQUIRES: not a matrix

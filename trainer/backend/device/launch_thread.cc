@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {
 
-// A launch takes a few microseconds, and waking who sleeps until its end several times that
-// (bench/host_step_bench.cc).
+// A launch takes a few microseconds. Waking a caller that sleeps until its end would take several
+// times that (bench/host_step_bench.cc), so the caller spins this long first.
 constexpr std::chrono::microseconds kStaysAwake(50);
 
 }  // namespace

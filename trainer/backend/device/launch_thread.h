@@ -1,4 +1,4 @@
-// The thread that gives a device its work, and does nothing else.
+// A thread that only queues a device's work.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_LAUNCH_THREAD_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_LAUNCH_THREAD_H_
 
@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-// Run() by one thread at a time. Where the system starts no thread, work is done by who asks for
-// it.
+// One thread at a time may call Run(). If the system cannot start the thread, Run() does the work
+// in the calling thread.
 class LaunchThread {
  public:
   LaunchThread();
@@ -20,7 +20,7 @@ class LaunchThread {
   LaunchThread(const LaunchThread&) = delete;
   LaunchThread& operator=(const LaunchThread&) = delete;
 
-  // Calls `work` on the thread, and returns what it does once it has.
+  // Calls `work` on the thread, waits for it, and returns its result.
   absl::Status Run(absl::FunctionRef<absl::Status()> work);
 
  private:
@@ -29,7 +29,7 @@ class LaunchThread {
   Mutex mutex_;
   CondVar changed_;
   const absl::FunctionRef<absl::Status()>* work_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  std::atomic<bool> has_work_{false};  // As work_ says, to be looked at without the lock.
+  std::atomic<bool> has_work_{false};  // Whether work_ is set, readable without the lock.
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status result_ ABSL_GUARDED_BY(mutex_);
   std::jthread thread_;

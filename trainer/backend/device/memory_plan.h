@@ -1,4 +1,4 @@
-// What a training takes of a device's memory: decided, printed and checked before it is taken.
+// The device memory of a training: planned, printed and checked before it is taken.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_MEMORY_PLAN_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_MEMORY_PLAN_H_
 
@@ -17,16 +17,16 @@ class MemoryPlan {
  public:
   using Region = size_t;
 
-  // A region of its own; its address is known once Take() has succeeded.
+  // Adds a separate region. Its address is known once Take() has succeeded.
   Region Add(std::string what, size_t bytes, std::string detail = "");
 
   const std::vector<MemoryUse>& uses() const { return uses_; }
   uint64_t bytes() const;
 
-  // kResourceExhausted: it is more than `fraction` of the device or than what is free; says how
-  // much is asked for what, who else has memory there, and what to change.
+  // kResourceExhausted: the plan exceeds `fraction` of the device's memory, or the free memory. The
+  // message says how much is needed for what, who else uses memory there, and what to change.
   absl::Status Check(const Device& device, double fraction) const;
-  // Allocates all of it.
+  // Allocates all regions.
   absl::Status Take(Device& device);
 
   template <typename T = char>

@@ -1,4 +1,4 @@
-// A device that may hang without the host's hanging with it.
+// A device wrapper that keeps the host from hanging if the device hangs.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_PATIENT_DEVICE_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_PATIENT_DEVICE_H_
 
@@ -15,14 +15,14 @@ namespace penstock {
 
 class Patience;
 
-// Waits by asking, and for options.timeout at most: then the wait is kUnavailable, as is every one
-// after it, and the device is stuck(). What is stuck is never ended, nor is its memory freed: that
-// would wait for what hangs. A wait of options.late_after is reported, once, by the thread that
-// waits. Thread safety: as Device.
+// Waits by polling, for options.timeout at most. A wait that exceeds it is kUnavailable, as is
+// every later wait, and the device is then stuck(). A stuck device is never destroyed and its
+// memory never freed, because that would wait for the hanging work. A wait of options.late_after is
+// reported once, by the waiting thread. Thread safety is that of Device.
 class PatientDevice final : public ForwardingDevice {
  public:
-  // `on_stuck` is called once, with the error, before it is returned: what holds the device may not
-  // come to its end any more.
+  // `on_stuck` is called once with the error, before a wait returns it: the owner of the device may
+  // be unable to finish after that.
   PatientDevice(std::unique_ptr<Device> device, const WaitOptions& options,
                 std::function<void(const absl::Status&)> on_stuck);
   ~PatientDevice() override;
@@ -43,7 +43,7 @@ class PatientDevice final : public ForwardingDevice {
   const WaitOptions options_;
   const std::function<void(const absl::Status&)> on_stuck_;
   absl::Duration timeout_;
-  std::array<DeviceQueue, kDeviceEvents> queues_ = {};  // Each event's, when recorded last.
+  std::array<DeviceQueue, kDeviceEvents> queues_ = {};  // Queue that last recorded each event.
   absl::Status stuck_;
 };
 

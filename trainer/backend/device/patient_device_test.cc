@@ -24,8 +24,7 @@ using testing::HasSubstr;
 constexpr size_t kPatientRows = 8;
 const ModelConfig kPatientModel = SmallModel();
 
-// Counts what would not return while a GPU hangs. While it stalls nothing of what is queued
-// happens.
+// Counts calls that would not return while a GPU hangs. While it stalls, no queued work runs.
 struct Hang {
   std::function<bool()> stalls = [] { return false; };
   int waits = 0;
@@ -60,7 +59,7 @@ class HangingDevice final : public ForwardingDevice {
 
 class PatientDeviceTest : public testing::Test {
  protected:
-  // A hung GPU's memory stays until the process ends; this one's has an owner.
+  // A hung GPU's memory stays until the process ends; the test must free this one's.
   ~PatientDeviceTest() override {
     pinned_.reset();
     backend_.reset();
@@ -86,7 +85,7 @@ class PatientDeviceTest : public testing::Test {
   }
 
   Hang hang_;
-  std::vector<absl::Status> ends_;  // What it said when it gave up.
+  std::vector<absl::Status> ends_;  // Errors of on_stuck.
   int looks_ = 0;
   HangingDevice* device_ = nullptr;
   std::unique_ptr<DeviceBackend> backend_;

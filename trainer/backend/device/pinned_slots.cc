@@ -30,7 +30,8 @@ absl::StatusOr<uint8_t*> PinnedSlots::Allocate(size_t bytes) {
 
 void PinnedSlots::Free(uint8_t* memory, size_t) {
   if (locked_.erase(memory) > 0) {
-    // A batch that was staged and never begun may still be read; an error has nobody left to tell.
+    // A batch that was staged and never begun may still be read. There is nobody to report an error
+    // to.
     (void)device_.Synchronize(DeviceQueue::kCopy);
     device_.FreeHost(memory);
   } else {

@@ -1,4 +1,4 @@
-// Page-locked memory for the loader's slots, so that a batch is sent from where it was assembled.
+// Page-locked memory for the loader's slots, so that a batch is sent directly from its slot.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_PINNED_SLOTS_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_PINNED_SLOTS_H_
 
@@ -12,25 +12,25 @@
 
 namespace penstock {
 
-// Where memory cannot be locked, plain memory, which is copied once more on its way. `device` must
-// outlive it. Not thread-safe.
+// If memory cannot be locked, allocates plain memory, which needs another copy on the way. `device`
+// must outlive this object. Not thread-safe.
 class PinnedSlots final : public SlotAllocator {
  public:
   explicit PinnedSlots(Device& device) : device_(device) {}
 
-  // kResourceExhausted: there is no plain memory either.
+  // kResourceExhausted: plain memory is not available either.
   absl::StatusOr<uint8_t*> Allocate(size_t bytes) override;
-  // Waits until the device has read what was sent from there.
+  // Waits until the device has read the batches that were sent from this memory.
   void Free(uint8_t* memory, size_t bytes) override;
 
-  // Whether all of it is page-locked memory of Allocate().
+  // Whether the whole range is page-locked memory from Allocate().
   bool Contains(const uint8_t* memory, size_t bytes) const;
-  // "full batches are sent from the loader's slots", and why some are not.
+  // "full batches are sent from the loader's slots", and the reason if some are not.
   std::string Describe() const;
 
  private:
   Device& device_;
-  std::map<const uint8_t*, size_t> locked_;  // Bytes by address.
+  std::map<const uint8_t*, size_t> locked_;  // Size in bytes by address.
   absl::Status refused_;                     // The last one.
 };
 

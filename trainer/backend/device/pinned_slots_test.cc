@@ -18,9 +18,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr size_t kMost = size_t{1} << 20;  // That the device locks at a time.
+constexpr size_t kMost = size_t{1} << 20;  // Most bytes that the device can lock at a time.
 
-// Notes what is waited for and what is given back.
+// Records waits and freed memory.
 class NotingDevice final : public ForwardingDevice {
  public:
   explicit NotingDevice(std::vector<std::string>& calls)

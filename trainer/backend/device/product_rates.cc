@@ -18,7 +18,7 @@ namespace penstock {
 namespace {
 
 constexpr size_t kNoiseBytes = size_t{1} << 20;
-constexpr int kRuns = 3;  // Of which the median is taken.
+constexpr int kRuns = 3;  // The median of these counts.
 
 // Values in [-1, 1): products of zeros take less power, and so run faster.
 template <typename T>
@@ -42,7 +42,7 @@ class Measuring {
   absl::Status FillOperands(bool bf16);
   absl::StatusOr<ProductRate> Measure(const DeviceOp& op);
   absl::StatusOr<std::optional<ProductRate::Time>> TimeApart(const DeviceOp& op);
-  // Of one round of `ops`.
+  // Time of one round of `ops`.
   absl::StatusOr<ProductRate::Time> TimeOf(const std::vector<DeviceOp>& ops);
 
   Device& device_;
@@ -123,7 +123,7 @@ absl::StatusOr<std::optional<ProductRate::Time>> Measuring::TimeApart(const Devi
   const auto& operands = op.operands;
   if (op.kind == DeviceOpKind::kLinearGelu) {
     product.kind = DeviceOpKind::kLinear;
-    product.operands.pop_back();  // The result; what the GELU is taken of is the product's.
+    product.operands.pop_back();  // The result; GELU reads the product's output.
     gelu.kind = DeviceOpKind::kGelu;
     gelu.count = op.rows * op.out;
     gelu.operands = {{operands[3].at, operands[3].bytes, Access::kRead}, operands[4]};

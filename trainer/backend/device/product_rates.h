@@ -1,5 +1,5 @@
-// How fast a device multiplies a model's matrices by themselves: what the rate of whole steps is
-// held against.
+// Measures how fast a device computes a model's matrix products alone, for comparison with the rate
+// of whole steps.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_PRODUCT_RATES_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_PRODUCT_RATES_H_
 
@@ -15,26 +15,27 @@
 
 namespace penstock {
 
-// Products of the same numbers.
+// Products of the same sizes.
 struct ProductRate {
   using Time = std::chrono::duration<double>;
 
   DeviceOpKind kind = DeviceOpKind::kLinear;
   size_t rows = 0, in = 0, out = 0;
-  size_t count = 0;  // Of a shard's forward and backward pass.
-  Time time = {};    // Of one.
-  // Of one that ends in a GELU: the plain product and the GELU's own kernel, one after the other.
+  size_t count = 0;  // Occurrences in a shard's forward and backward pass.
+  Time time = {};    // Time of one product.
+  // For a product fused with GELU: the time of the plain product and GELU's own kernel, one after
+  // the other.
   std::optional<Time> apart = std::nullopt;
 
   double flops() const { return 2.0 * static_cast<double>(rows) * double(in) * double(out); }
 };
 
-// Of a shard of `samples`, on arbitrary numbers, each product as a training runs it,
-// `repeats` times in a row. The errors of DeviceProgram::Build() and of the device.
+// Measures each product of a shard of `samples`, as a training runs it, `repeats` times in a row on
+// arbitrary numbers. Errors are those of DeviceProgram::Build() and of the device.
 absl::StatusOr<std::vector<ProductRate>> MeasureProducts(const ModelConfig& config, size_t samples,
                                                          bool bf16, size_t repeats, Device& device);
 
-// Of all of them together, in floating-point operations a second.
+// The combined rate of all products, in floating-point operations per second.
 double RateOf(const std::vector<ProductRate>& products);
 
 }  // namespace penstock

@@ -29,7 +29,7 @@ TEST(ProductRatesTest, HoldsEveryProductOfATraining) {
   const std::vector<ProductRate> products = Measure();
   double flops = 0;
   for (const ProductRate& p : products) flops += double(p.count) * p.flops();
-  // Widths as they are on a device: features 40, scores 8. The features have no gradient.
+  // Padded widths on a device: features 40, scores 8. The features have no gradient.
   constexpr double kTokens = 64 * kSamples, kDim = 32, kHidden = 48;
   const double blocks = 3 * 3 * kTokens * (4 * kDim * kDim + 2 * kDim * kHidden);
   const double ends = 2 * kTokens * 40 * kDim + 3 * kSamples * (kDim * kDim + kDim * 8);
@@ -63,7 +63,7 @@ TEST(ProductRatesTest, GelusAreTimedApartAsWell) {
               Each(Field(&ProductRate::apart, std::nullopt)));
 }
 
-// The numbers multiplied are neither NaNs, as memory begins here, nor zeros.
+// The operands are neither NaN, which memory contains at first here, nor zero.
 TEST(ProductRatesTest, OperandsAreFilled) {
   EmulatedDevice device;
   size_t products = 0;

@@ -1,4 +1,4 @@
-// What is queued for a batch, as lists of operations.
+// The work that is queued for a batch, as lists of operations.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_STEP_LISTS_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_STEP_LISTS_H_
 
@@ -15,20 +15,20 @@
 
 namespace penstock {
 
-// What the events of a device are to the backend.
+// The backend's use of a device's events.
 inline constexpr size_t kBatchGroups = 2;
 
-// A group of batches has arrived; what was queued for it is done.
+// A group's batches have arrived; the work queued for the group is done.
 constexpr DeviceEvent ArrivalOf(size_t group) { return 2 * group; }
 constexpr DeviceEvent DoneOf(size_t group) { return 2 * group + 1; }
 
-// Of DeviceList::AddOrder(), each waited for at once.
+// For DeviceList::AddOrder(); each is waited for at once.
 inline constexpr DeviceEvent kBucketIsComputed = 2 * kBatchGroups;
 inline constexpr DeviceEvent kBucketsAreExchanged = kBucketIsComputed + 1;
 
 static_assert(kBucketsAreExchanged + 1 == kDeviceEvents);
 
-// Of a step's batches the first begins the sums of gradients anew, the last one updates.
+// A step's first batch restarts the sums of gradients; its last batch updates.
 struct BatchKind {
   bool first = true;
   bool last = true;
@@ -37,25 +37,25 @@ struct BatchKind {
 };
 inline constexpr size_t kBatchKinds = 4;
 
-// What a batch queues between two visits to the host. All is in `first` of one rank alone, of ranks
-// whose exchanges can be queued, and of a batch that does not update.
+// The work of a batch between two interventions of the host. Everything is in `first` for one rank
+// alone, for ranks whose exchanges can be queued, and for a batch that does not update.
 struct StepLists {
   DeviceList first, middle, last;
 };
 
-// What the lists work on.
+// The objects that the lists work on.
 struct StepParts {
   const DeviceProgram& training;
   const DeviceProgram& inference;
   const TrainingMemory& memory;
   const GradientMerge& merge;
   const ExchangeProgress& progress;
-  // In the order in which `training` finishes them; one, of all, unless exchanges can be queued.
+  // In the order in which `training` finishes them; a single bucket unless exchanges can be queued.
   std::span<const GradientBucket> buckets;
   Device& device;
 };
 
-// Borrows all it is given. Thread-compatible.
+// Borrows its arguments. Thread-compatible.
 class StepListBuilder {
  public:
   explicit StepListBuilder(const StepParts& parts)
@@ -68,21 +68,21 @@ class StepListBuilder {
         device_(parts.device) {}
 
   StepLists Batch(size_t slot, BatchKind kind) const;
-  // Those of steps of one batch in several slots, one after the other. REQUIRES: one rank alone, or
-  // exchanges that can be queued.
+  // The list for steps of one batch each, in several slots, one after the other. REQUIRES: one rank
+  // alone, or exchanges that can be queued.
   DeviceList Batches(size_t first_slot, size_t count) const;
-  // Sends the batch as well.
+  // Also sends the batch.
   DeviceList Inference(size_t slot) const;
 
  private:
   using Ops = std::vector<DeviceOp>;
-  // Of one of this rank's shards.
+  // For one of this rank's shards.
   Ops Gradients(size_t slot, size_t shard, BatchKind kind) const;
   Ops Gradients(size_t slot, BatchKind kind) const;
   Ops Update(size_t slot) const;
   GradientRange All() const { return {0, memory_.sizes().arena}; }
-  // The exchange of each bucket begins behind the last operation that writes to it, on a stream of
-  // its own; the update comes behind them all.
+  // The exchange of each bucket begins on a separate stream, behind the last operation that writes
+  // to the bucket. The update comes behind all of them.
   void AddWithExchange(size_t slot, BatchKind kind, DeviceList& list) const;
   void AddBucket(size_t slot, size_t bucket, DeviceList& list) const;
   void AddTransfer(Transfer transfer, size_t slot, size_t bucket, DeviceList& list) const;
@@ -99,7 +99,7 @@ class StepListBuilder {
   Device& device_;
 };
 
-// The gradient's norm among the operations that need workspace.
+// A gradient-norm operation, for finding the workspace that it needs.
 DeviceOp GradientNormOf(size_t count);
 
 }  // namespace penstock

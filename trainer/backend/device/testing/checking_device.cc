@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kHistory = 400;  // Operations that a new one is compared with.
+constexpr size_t kHistory = 400;  // A new operation is compared with this many.
 
 char* Begin(const DeviceOperand& operand) { return static_cast<char*>(operand.at); }
 
@@ -18,7 +18,7 @@ bool Conflict(const DeviceOperand& a, const DeviceOperand& b) {
   return Begin(a) < Begin(b) + b.bytes && Begin(b) < Begin(a) + a.bytes;
 }
 
-// What a copy reads of the host's memory.
+// The host memory that a copy reads.
 std::string SourceOf(const DeviceOp& op) {
   if (op.kind != DeviceOpKind::kCopy || !op.operands[0].host) return "";
   return {Begin(op.operands[0]), op.operands[0].bytes};
@@ -27,7 +27,7 @@ std::string SourceOf(const DeviceOp& op) {
 }  // namespace
 
 CheckingDevice::CheckingDevice(std::unique_ptr<EmulatedDevice> device, DeviceLog& log)
-    : CheckingDevice{*device, std::move(device), log} {}  // Braces: from left to right.
+    : CheckingDevice{*device, std::move(device), log} {}  // Braces evaluate from left to right.
 
 CheckingDevice::CheckingDevice(EmulatedDevice& watched, std::unique_ptr<Device> device,
                                DeviceLog& log)
@@ -126,7 +126,7 @@ void CheckingDevice::NoteOp(const DeviceOp& op, DeviceQueue queue) {
   log_.ops.push_back(Describe(op));
   CheckPlaces(op);
   CheckOrder(op, static_cast<size_t>(queue));
-  // What others do is not watched.
+  // The data of other libraries' operations is not checked.
   if (op.kind == DeviceOpKind::kExchange) return;
   sources_[static_cast<size_t>(queue)].push_back(SourceOf(op));
 }
@@ -153,7 +153,7 @@ absl::Status CheckingDevice::RunWatched(const DeviceOp& op, DeviceQueue queue,
   for (const DeviceOperand& operand : OperandsOf(op)) {
     const Allocation* allocation = Find(operand);
     if (allocation == nullptr || operand.access == Access::kRead) continue;
-    // What it may write is as it is now.
+    // Accepts the current content of operands that may be written.
     std::string& image = before[static_cast<size_t>(allocation - allocations_.data())];
     std::memcpy(image.data() + (Begin(operand) - allocation->begin), operand.at, operand.bytes);
   }
@@ -177,7 +177,7 @@ absl::StatusOr<void*> CheckingDevice::AllocateHost(size_t bytes) {
   return memory;
 }
 
-// The places of the others stay what they are called.
+// Keeps the entry, so that the other allocations keep their numbers.
 void CheckingDevice::FreeHost(void* memory) {
   for (Allocation& allocation : allocations_) {
     if (allocation.begin == memory) allocation = {};

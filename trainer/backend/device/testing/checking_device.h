@@ -1,4 +1,4 @@
-// Watches what is queued on another device, and finds what only luck would make right.
+// Watches the work queued on another device, and finds work that is right only by luck.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_TESTING_CHECKING_DEVICE_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_TESTING_CHECKING_DEVICE_H_
 
@@ -16,22 +16,22 @@
 
 namespace penstock {
 
-// What a run queued and what was wrong with it. Outlives the device.
+// The operations that a run queued, and the problems found. Must outlive the device.
 struct DeviceLog {
-  // Every operation that ran, in order, with places counted from the beginning of their
-  // allocations: "layer norm 128x32 r 3+0 ...".
+  // Every operation that ran, in order. Addresses are allocation numbers plus offsets: "layer norm
+  // 128x32 r 3+0 ...".
   std::vector<std::string> ops;
   std::vector<std::string> problems;
   size_t launched_graphs = 0;
 };
 
-// Finds: two operations on common memory, one writing, that neither a stream nor an event nor the
-// host puts in order; an operand outside of every allocation; a read of what was never written; a
-// write outside of the operands that say so; host memory that changes between the call that has it
-// copied and the copy. Not thread-safe.
+// Finds: two operations on common memory, at least one of which writes, that no stream, event or
+// host wait puts in order; an operand outside every allocation; a read of memory that was never
+// written; a write outside the operands declared as written; host memory that changes between the
+// call that queues its copy and the copy. Not thread-safe.
 class CheckingDevice final : public ForwardingDevice {
  public:
-  // `log` must outlive it.
+  // `log` must outlive this object.
   CheckingDevice(std::unique_ptr<EmulatedDevice> device, DeviceLog& log);
 
   absl::StatusOr<void*> Allocate(size_t bytes) override;
@@ -52,7 +52,7 @@ class CheckingDevice final : public ForwardingDevice {
   void EndGraphs() override;
 
  private:
-  // How far each stream is known to have come.
+  // The known progress of each stream.
   using Clock = std::array<size_t, kDeviceQueues>;
   struct Allocation {
     char* begin = nullptr;
@@ -67,11 +67,11 @@ class CheckingDevice final : public ForwardingDevice {
   static void Advance(Clock& clock, const Clock& other);
   std::vector<DeviceOperand> OperandsOf(const DeviceOp& op) const;
   std::string Describe(const DeviceOp& op);
-  // Null: it lies in none.
+  // Null if it lies in no allocation.
   Allocation* Find(const DeviceOperand& operand);
   void CheckPlaces(const DeviceOp& op);
   void CheckOrder(const DeviceOp& op, size_t stream);
-  // Now, or when the graph that is captured is launched.
+  // Runs `note` now, or when the graph being captured is launched.
   void Note(DeviceQueue queue, std::function<void()> note);
   void NoteOp(const DeviceOp& op, DeviceQueue queue);
   void NoteRecord(DeviceEvent event, DeviceQueue queue);
@@ -85,7 +85,7 @@ class CheckingDevice final : public ForwardingDevice {
   std::array<Clock, kDeviceEvents> events_ = {};
   Clock host_ = {};
   std::vector<Noted> done_;
-  // What each operation that is queued reads of the host's, as it was then.
+  // For each queued operation, the host memory that it reads, as it was when queued.
   std::array<std::deque<std::string>, kDeviceQueues> sources_;
   bool capturing_ = false;
   std::vector<std::function<void()>> captured_;

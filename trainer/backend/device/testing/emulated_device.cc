@@ -19,9 +19,9 @@ namespace {
 
 size_t Index(DeviceQueue queue) { return static_cast<size_t>(queue); }
 
-Mutex emulation;  // One launch at a time in a program.
+Mutex emulation;  // A program runs one launch at a time.
 
-// y = x w^T + bias [+ residual], and its GELU if there are five operands of that kind.
+// y = x w^T + bias [+ residual]; and its GELU, if a kLinearGelu has five operands.
 template <typename T>
 void Linear(const DeviceOp& op) {
   const bool gelu = op.kind == DeviceOpKind::kLinearGelu;
@@ -84,7 +84,7 @@ void Multiply(const DeviceOp& op) {
   Linear<T>(op);
 }
 
-// When the streams came by.
+// Records when the streams reach each mark.
 class EmulatedMarks final : public StreamMarks {
  public:
   explicit EmulatedMarks(LateStreams& streams) : streams_(streams) {}
@@ -106,7 +106,7 @@ class EmulatedMarks final : public StreamMarks {
 
  private:
   LateStreams& streams_;
-  // Shared with what is queued, which may outlive the recorder.
+  // Shared with queued work, which may outlive the recorder.
   std::vector<std::shared_ptr<std::optional<Tracer::Clock::time_point>>> times_;
 };
 
@@ -157,7 +157,7 @@ absl::Status EmulatedDevice::AdoptGemmPlan(absl::string_view plan) {
 
 absl::StatusOr<void*> EmulatedDevice::Allocate(size_t bytes) {
   void* memory = nullptr;
-  // Exactly `bytes`, so that a sanitizer sees the first one beyond.
+  // Allocates exactly `bytes`, so that a sanitizer reports the first byte beyond.
   if (posix_memalign(&memory, 256, bytes) != 0) return absl::ResourceExhaustedError("no memory");
   memory_.emplace_back(memory);
   std::memset(memory, 0xff, bytes);

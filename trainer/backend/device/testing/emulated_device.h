@@ -1,5 +1,6 @@
-// A device on the CPU: our kernels' own source on the emulation of kernels/simt, and plain matrix
-// products in place of cuBLASLt, or those of a library; queued work runs late (late_streams.h).
+// A device on the CPU. It runs the source of our own kernels on the emulation of kernels/simt.
+// Matrix products are plain ones in place of cuBLASLt, or those of a given library. Queued work
+// runs late (late_streams.h).
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_TESTING_EMULATED_DEVICE_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_TESTING_EMULATED_DEVICE_H_
 
@@ -21,32 +22,32 @@ namespace penstock {
 struct EmulatedDeviceOptions {
   uint64_t total_bytes = uint64_t{1} << 30;
   uint64_t used_by_others = 0;
-  bool ends_in_gelu = true;  // Its matrix products can.
+  bool ends_in_gelu = true;  // Whether matrix products can be fused with GELU.
   bool ends_in_gelu_backward = true;
   bool has_products = true;
-  uint64_t most_host_bytes = uint64_t{1} << 30;  // That can be locked at a time.
-  uint64_t block_shared_bytes = 0;               // As DeviceInfo has it.
-  std::optional<uint64_t> seed = std::nullopt;   // LateStreams' own.
+  uint64_t most_host_bytes = uint64_t{1} << 30;  // Most that can be locked at a time.
+  uint64_t block_shared_bytes = 0;               // See DeviceInfo.
+  std::optional<uint64_t> seed = std::nullopt;   // For LateStreams.
 };
 
-// Matrix products of a library, which may differ from the plain ones.
+// A library's matrix products, which may differ from the plain ones.
 class EmulatedProducts {
  public:
   virtual ~EmulatedProducts() = default;
-  // As Device has them, of products alone.
+  // See Device; called for products only.
   virtual size_t Workspace(const DeviceOp& op) = 0;
   virtual absl::Status Prepare(const DeviceOp& op) = 0;
   virtual std::string Plan() const = 0;
   virtual absl::Status Adopt(absl::string_view plan) = 0;
-  // Queues one piece of work on `stream`.
+  // Queues one product on `stream`.
   virtual absl::Status Run(const DeviceOp& op, FakeStream& stream) = 0;
 };
 
-// Memory begins as NaNs. Several may run in threads of their own: the emulation takes one launch at
-// a time.
+// Memory starts as NaNs. Several devices may run on separate threads: the emulation takes one
+// launch at a time.
 class EmulatedDevice final : public Device {
  public:
-  // Without `products` they are plain.
+  // Without `products`, uses plain ones.
   explicit EmulatedDevice(const EmulatedDeviceOptions& options = {},
                           std::unique_ptr<EmulatedProducts> products = nullptr);
 
@@ -55,12 +56,12 @@ class EmulatedDevice final : public Device {
   size_t Workspace(const DeviceOp& op) override;
   absl::Status Prepare(const DeviceOp& op) override;
   std::string GemmPlan() const override { return products_ ? products_->Plan() : gemm_plan_; }
-  // Plain products take any that begins with "plain", and multiply as ever.
+  // Plain products accept any plan that begins with "plain", and compute the same as before.
   absl::Status AdoptGemmPlan(absl::string_view plan) override;
   absl::StatusOr<void*> Allocate(size_t bytes) override;
   absl::StatusOr<void*> AllocateHost(size_t bytes) override;
   void FreeHost(void* memory) override;
-  // A FakeStream: of kExchange, on which a fake library's work takes its turn.
+  // Returns a FakeStream: that of kExchange, in which a fake library's work takes its turn.
   void* StreamOf(DeviceQueue queue) override;
   absl::Status Run(const DeviceOp& op, DeviceQueue queue) override;
   absl::Status RunForeign(const DeviceOp&, DeviceQueue,
@@ -79,7 +80,7 @@ class EmulatedDevice final : public Device {
   void EndGraphs() override { graphs_.clear(); }
   std::vector<std::unique_ptr<DeviceRecorder>> MakeRecorders(std::string& problem) override;
 
-  // Called in place of each operation when it runs; `execute` runs it.
+  // Called instead of each operation when it runs; `execute` runs the operation.
   using Watch = std::function<absl::Status(const DeviceOp& op, DeviceQueue queue,
                                            absl::FunctionRef<absl::Status()> execute)>;
   void set_watch(Watch watch) { watch_ = std::move(watch); }
@@ -90,13 +91,13 @@ class EmulatedDevice final : public Device {
   };
   static absl::Status Execute(const DeviceOp& op);
   using Work = std::function<absl::Status()>;
-  // What is to happen when it is the operation's turn.
+  // The work to do when the operation's turn comes.
   absl::StatusOr<Work> WorkOf(const DeviceOp& op);
-  // Of a graph; `push` queues it.
+  // Work in a graph; calling it queues the work.
   using Captured = std::function<void()>;
   struct Capture {
     std::vector<Captured> work;
-    // Per stream whether it is part of the graph, and how many of its pieces of work there are, and
+    // For each stream: whether it is part of the graph, how many pieces of work it has there, and
     // how many of those kCompute has waited for.
     std::array<bool, kDeviceQueues> has = {true};
     std::array<size_t, kDeviceQueues> count = {}, joined = {};
@@ -109,7 +110,7 @@ class EmulatedDevice final : public Device {
   bool Captures(DeviceQueue queue) const {
     return capture_.has_value() && capture_->has[static_cast<size_t>(queue)];
   }
-  // Now, or by the graph.
+  // Queues `work` now, or adds it to the graph.
   void Do(DeviceQueue queue, Captured work);
   absl::Status CaptureWait(DeviceEvent event, DeviceQueue queue);
   void Push(const DeviceOp& op, DeviceQueue queue, const Work& work);

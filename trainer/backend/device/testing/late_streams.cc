@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Between two looks at what takes its time.
+// Pause between two polls of long work.
 constexpr std::chrono::microseconds kPause{50};
 
 }  // namespace
@@ -97,7 +97,7 @@ bool LateStreams::RunAll(std::deque<Item>& queue) {
   return true;
 }
 
-// Records come before what waits for them, in some queue: this ends.
+// Terminates, because an event's record precedes every wait for it in some queue.
 bool LateStreams::RunUntil(DeviceEvent event, uint64_t number) {
   for (std::deque<Item>& queue : queues_) {
     const bool here = std::any_of(queue.begin(), queue.end(), [&](const Item& item) {
