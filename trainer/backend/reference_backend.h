@@ -1,5 +1,5 @@
-// Runs a block's operations by the plain references, in any precision: those that no backend has a
-// faster way for, and all of the model that backends are tested against.
+// Runs a block's operations with the plain references, in any precision. Used for operations that
+// no backend has a faster version of, and for the whole model that backends are tested against.
 #ifndef PENSTOCK_TRAINER_BACKEND_REFERENCE_BACKEND_H_
 #define PENSTOCK_TRAINER_BACKEND_REFERENCE_BACKEND_H_
 
@@ -108,7 +108,7 @@ void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<
     case OpKind::kAddGradients:
     case OpKind::kGradientNorm:
     case OpKind::kAdamw:
-      std::abort();  // Not part of a block.
+      std::abort();  // Not a block operation.
   }
 }
 

@@ -1,4 +1,4 @@
-// Which virtual shards a training has, and in which tree their gradients are added.
+// The virtual shards of a training, and the tree in which their gradients are added.
 #ifndef PENSTOCK_TRAINER_BACKEND_SHARD_TREE_H_
 #define PENSTOCK_TRAINER_BACKEND_SHARD_TREE_H_
 
@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// With --reduction fast every rank has as many, whatever they are.
+// With --reduction fast, rounds up so that every rank has equally many shards.
 inline size_t ShardsFor(size_t shards, size_t ranks, bool fast_reduction) {
   return fast_reduction ? (shards + ranks - 1) / ranks * ranks : shards;
 }

@@ -1,4 +1,4 @@
-// What a training is between two steps, besides its place in the data.
+// The state of a training between two steps, except for its place in the data.
 #ifndef PENSTOCK_TRAINER_BACKEND_TRAIN_STATE_H_
 #define PENSTOCK_TRAINER_BACKEND_TRAIN_STATE_H_
 
@@ -8,12 +8,12 @@
 
 namespace penstock {
 
-// Arenas laid out by one ParameterTable.
+// Arenas in the layout of one ParameterTable.
 struct TrainState {
   std::vector<float> parameters;
   std::vector<float> m;  // AdamW's moments.
   std::vector<float> v;
-  uint64_t step = 0;  // Updates applied.
+  uint64_t step = 0;  // Applied updates.
 
   TrainState() = default;
   explicit TrainState(size_t arena_size) : parameters(arena_size), m(arena_size), v(arena_size) {}

@@ -21,7 +21,7 @@ namespace {
 
 constexpr char kMagic[] = "PSTRAIN\n";
 constexpr size_t kMagicSize = 8;
-constexpr uint32_t kVersion = 5;  // Those before are read, too.
+constexpr uint32_t kVersion = 5;  // Older versions can be read too.
 constexpr uint32_t kMaxJsonSize = 16 << 20;
 
 struct Header {
@@ -32,7 +32,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 24 && std::endian::native == std::endian::little);
 
-// Writes and keeps the CRC of what it wrote.
+// Writes, and computes the CRC of everything written.
 class CheckedWriter {
  public:
   explicit CheckedWriter(AtomicFile& file) : file_(file) {}
@@ -55,9 +55,9 @@ class CheckedWriter {
   uint32_t crc_ = 0;
 };
 
-// Of the oldest program that can read the file: one that knows of no bias refuses the version,
-// where it would take the numbers for damage; one that knows of no dropout goes on without; one
-// that knows of no other pixels takes ImageNet's.
+// The version of the oldest program that can read the file. A program without attention biases must
+// refuse the file, because it would take their numbers for damage. A program without dropout would
+// continue without it. A program without pixel statistics would use ImageNet's.
 uint32_t VersionOf(const ModelConfig& model) {
   if (model.pixels != PixelStatistics{}) return kVersion;
   if (model.is_image() || model.dropout != 0 || model.head_dropout != 0) return 4;
@@ -82,7 +82,7 @@ absl::Status WriteAll(AtomicFile& file, const CheckpointInfo& info, const Parame
   return file.Commit();
 }
 
-// Checks what can be checked before anything of the file's size is allocated.
+// Checks everything that can be checked before memory of the file's size is allocated.
 absl::StatusOr<Header> ReadHeader(const FileSource& file) {
   Header header;
   if (file.size() < sizeof(header)) {
@@ -107,7 +107,7 @@ absl::StatusOr<Header> ReadHeader(const FileSource& file) {
   return header;
 }
 
-// Of the whole file, in blocks.
+// Checks the CRC of the whole file, in blocks.
 absl::Status CheckCrc(const FileSource& file) {
   const uint64_t body = file.size() - sizeof(uint32_t);
   std::vector<uint8_t> block(std::min<uint64_t>(body, 1 << 20));
@@ -137,7 +137,7 @@ std::string Describe(const ModelConfig& model) {
                       ")");
 }
 
-// The numbers of one arena, from `at` on, which moves behind them.
+// Reads the numbers of one arena from offset `at`, and advances `at`.
 absl::Status ReadArena(const FileSource& file, const ParameterTable& table, uint64_t& at,
                        std::vector<float>& arena) {
   for (const Parameter& parameter : table.parameters()) {
@@ -149,7 +149,7 @@ absl::Status ReadArena(const FileSource& file, const ParameterTable& table, uint
   return absl::OkStatus();
 }
 
-// The model's sizes are bounded, so the table may be made before the file's size is known to fit.
+// The sizes of a model are bounded, so the table may be made before the file's size is checked.
 absl::StatusOr<ParameterTable> TableFor(const ModelConfig& model, uint64_t data_size) {
   ParameterTable table = ParameterTable::For(model);
   if (data_size == 3 * sizeof(float) * table.parameter_count()) return table;
@@ -157,7 +157,7 @@ absl::StatusOr<ParameterTable> TableFor(const ModelConfig& model, uint64_t data_
                                           "the model ", Describe(model)));
 }
 
-// Memory of the file's size is taken only once the file is known to be a checkpoint of that size.
+// Allocates memory of the file's size only once the file is known to be a checkpoint of that size.
 absl::StatusOr<Checkpoint> Read(const FileSource& file, const ModelConfig* model) {
   PENSTOCK_ASSIGN_OR_RETURN(const Header header, ReadHeader(file));
   std::string json(header.json_size, '\0');

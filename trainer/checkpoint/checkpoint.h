@@ -1,16 +1,16 @@
-// A training on disk: everything needed to go on bit for bit.
+// A training on disk: everything that is needed to continue it bit for bit.
 //
 // Little-endian, in this order:
 //   8 bytes   "PSTRAIN\n"
-//   uint32    version: 5 of models of images with other pixel statistics than ImageNet's, 4 of
-//             others of images or with dropout, 3 with an attention bias, 2 of others
+//   uint32    version: 5 for image models with other pixel statistics than ImageNet's, 4 for other
+//             image models and models with dropout, 3 with an attention bias, 2 for the rest
 //   uint32    bytes of the JSON
 //   uint64    bytes of the numbers
 //   JSON      model, parameters (names and shapes), seed, step, cursor, ...
-//   float32   parameters, then m, then v: each parameter after the other, row-major, no gaps
+//   float32   parameters, then m, then v: parameter by parameter, row-major, no gaps
 //   uint32    CRC-32C of everything before
-// docs/reference/checkpoint_format.md has the fields of the JSON. Files of version 1 lack some of
-// them, which then have the defaults of CheckpointInfo.
+// docs/reference/checkpoint_format.md lists the fields of the JSON. Files of version 1 lack some
+// fields, which then have the defaults of CheckpointInfo.
 #ifndef PENSTOCK_TRAINER_CHECKPOINT_CHECKPOINT_H_
 #define PENSTOCK_TRAINER_CHECKPOINT_CHECKPOINT_H_
 
@@ -27,48 +27,48 @@
 
 namespace penstock {
 
-// The lowest held-out loss so far.
+// The evaluation with the lowest holdout loss so far.
 struct BestEvaluation {
   uint64_t step = 0;
   double loss = 0;
-  uint64_t evaluations_since = 0;  // That were no better: what --early-stop counts.
+  uint64_t evaluations_since = 0;  // Later ones, none of them better; --early-stop counts them.
 
   friend bool operator==(const BestEvaluation&, const BestEvaluation&) = default;
 };
 
-// Names of classes that a checkpoint can hold, all together, however they are escaped.
+// The most bytes of class names that a checkpoint can hold, before escaping.
 inline constexpr size_t kMostNameBytes = 2 << 20;
 
 struct CheckpointInfo {
   ModelConfig model = {};
-  // Of the model's classes, by number, in kMostNameBytes at most; bytes that are no UTF-8 are
-  // replaced in the file. Empty: none were known.
+  // Names of the model's classes, by class number, in kMostNameBytes at most. Bytes that are not
+  // UTF-8 are replaced in the file. Empty: no names were known.
   std::vector<std::string> class_names = {};
-  // The decode spec that evaluations are read with, as a textproto; models of images only.
+  // The decode spec of the evaluations, as a textproto; image models only.
   std::string eval_spec = {};
   uint64_t seed = 0;
-  uint64_t step = 0;        // Updates applied.
+  uint64_t step = 0;        // Applied updates.
   std::string cursor = {};  // After the last applied step's batch.
   uint64_t global_batch_size = 0;
-  // What the bits of the next step depend on besides the state.
+  // Everything besides the state that the bits of the next step depend on.
   uint64_t virtual_shards = 0;
   uint64_t block_rows = 0;
-  std::string targets = {};   // How scores become what is predicted: "a 0.8, b 11, k 400".
-  std::string numerics = {};  // "cpu onednn avx512"
+  std::string targets = {};                 // How scores become targets: "a 0.8, b 11, k 400".
+  std::string numerics = {};                // "cpu onednn avx512"
   std::string reduction = "deterministic";  // Or "fast".
   std::string compression = "none";
-  uint64_t accumulate = 1;         // Batches of a step.
-  std::string remainder = "drop";  // Of an epoch: which rows its last step has.
+  uint64_t accumulate = 1;         // Batches per step.
+  std::string remainder = "drop";  // The rows in an epoch's last step.
   std::string precision = "fp32";
-  std::string gemm_plan = {};  // How products are computed: an engine, or chosen algorithms.
+  std::string gemm_plan = {};  // How products are computed: an engine, or the chosen algorithms.
   std::string libraries = {};  // "oneDNN 2.6.0"
-  uint64_t world_size = 1;     // Part of the bits unless the reduction is deterministic.
-  // Scores of every row trained on: for the mean that evaluation compares with.
+  uint64_t world_size = 1;     // Affects the bits unless the reduction is deterministic.
+  // Sum and number of the scores trained on, for the mean that evaluations compare with.
   double score_sum = 0;
   uint64_t score_count = 0;
-  std::string version = {};  // Of the program that wrote it.
+  std::string version = {};  // Version of the program that wrote it.
   std::optional<BestEvaluation> best = {};
-  uint64_t judged_step = 0;  // Of the newest evaluation that `best` knows of; 0: none.
+  uint64_t judged_step = 0;  // Step of the newest evaluation that `best` accounts for; 0: none.
 
   friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;
 };
@@ -78,19 +78,20 @@ struct Checkpoint {
   TrainState state;
 };
 
-// Replaces `path` as a whole: after a full disk or a crash the old file is still there.
+// Replaces `path` atomically: after a full disk or a crash the old file is still there.
 // kResourceExhausted: the disk is full.
 absl::Status SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
                             const ParameterTable& table, const TrainState& state);
 
-// kFailedPrecondition: `found` is not `wanted`, naming both; the dropout may differ.
+// kFailedPrecondition: `found` differs from `wanted` in more than dropout; the message names both.
 absl::Status CheckModel(const ModelConfig& found, const ModelConfig& wanted);
 
-// kNotFound; kInvalidArgument: not a checkpoint; kDataLoss: cut or damaged;
-// kFailedPrecondition: from a newer version, or of another model than `model`, naming both.
+// kNotFound: no such file. kInvalidArgument: not a checkpoint. kDataLoss: truncated or damaged.
+// kFailedPrecondition: from a newer version, or of another model than `model`; the message names
+// both.
 absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path, const ModelConfig& model);
 
-// Of whatever model it is.
+// Loads a checkpoint of any model.
 absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path);
 
 }  // namespace penstock

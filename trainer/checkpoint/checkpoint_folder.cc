@@ -23,7 +23,7 @@ constexpr char kBest[] = "best.ckpt";
 
 std::string NameOf(uint64_t step) { return absl::StrFormat("step-%09d.ckpt", step); }
 
-// Held as long as the descriptor is open, so that no process leaves it behind.
+// The lock lasts as long as the descriptor is open, so a killed process cannot leave it behind.
 absl::StatusOr<UniqueFd> Lock(const std::string& folder) {
   UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid()) return ErrnoToStatus(errno, folder);
@@ -35,7 +35,7 @@ absl::StatusOr<UniqueFd> Lock(const std::string& folder) {
                    "has ended, or give each training a --checkpoint-dir of its own"));
 }
 
-// Files that a process was writing when it was killed.
+// Removes files that a process was writing when it was killed.
 void RemoveUnfinished(const std::string& folder) {
   std::error_code error;
   for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
@@ -46,14 +46,14 @@ void RemoveUnfinished(const std::string& folder) {
   }
 }
 
-// What to do where nothing can be written in `folder`.
+// Says what to do if nothing can be written in `folder`.
 std::string WriteCure(const std::string& folder) {
   return absl::StrCat("; nothing can be written in the folder ", folder,
                       ": let this user write there, or give another --checkpoint-dir");
 }
 
-// What is left of steps up to this one, and what to do. Later files are those that could not be
-// read when this run began; others in `folder` are whole.
+// Adds to `failed` the newest intact checkpoint up to `step`, and what to do. Later files could not
+// be read when this run began; the others in `folder` are intact.
 absl::Status WithCure(const absl::Status& failed, const CheckpointFolder& folder, uint64_t step) {
   if (failed.ok()) return failed;
   const absl::StatusOr<std::vector<std::string>> paths = folder.List();
@@ -116,7 +116,7 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::List() const {
   }
   if (error) return ErrnoToStatus(error.value(), absl::StrCat("listing the folder ", folder_));
   std::sort(paths.begin(), paths.end(), [](const std::string& a, const std::string& b) {
-    return StepOfFile(a) < StepOfFile(b);  // Steps beyond nine digits.
+    return StepOfFile(a) < StepOfFile(b);  // Steps may have more than nine digits.
   });
   return paths;
 }
@@ -161,7 +161,8 @@ absl::Status CheckpointFolder::Save(const CheckpointInfo& info, const ParameterT
 
 absl::Status CheckpointFolder::RemoveOlder(const std::string& path) const {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, List());
-  // Steps beyond this one belong to a run that was given up; they count, but this one stays.
+  // Files of later steps belong to an abandoned run. They count toward keep_, but `path` always
+  // stays.
   for (size_t i = 0; i + keep_ < paths.size(); ++i) {
     if (paths[i] == path) continue;
     std::error_code error;

@@ -15,50 +15,52 @@
 
 namespace penstock {
 
-// The step of "DIR/step-000000012.ckpt"; nullopt: a name that CheckpointFolder gives no file.
+// The step of "DIR/step-000000012.ckpt"; nullopt if CheckpointFolder gives no file this name.
 std::optional<uint64_t> StepOfFile(const std::string& path);
 
-// Every file is whole or not there. One at a time has the folder, over all processes: two trainings
-// would remove each other's files, and resume from the other's. Not thread-safe.
+// Every file is complete or absent. Only one object over all processes may hold the folder: two
+// trainings would remove each other's files, and resume from each other's. Not thread-safe.
 class CheckpointFolder {
  public:
-  // Makes the folder if it is not there, and tries to write in it: a training must not fail at its
-  // first checkpoint. `keep` newest files stay, at least one, and the best.
-  // kFailedPrecondition: another has the folder. kPermissionDenied: nothing can be written there.
+  // Creates the folder if it is missing, and tries to write in it, because a training must not fail
+  // at its first checkpoint. The `keep` newest files (at least one) and the best are kept.
+  // kFailedPrecondition: another training holds the folder. kPermissionDenied: it cannot be
+  // written.
   static absl::StatusOr<CheckpointFolder> Open(std::string folder, size_t keep);
 
-  // Saves, then removes the oldest beyond `keep`. An error names the newest that is whole.
+  // Saves, then removes the oldest files beyond `keep`. Errors name the newest intact checkpoint.
   absl::Status Save(const CheckpointInfo& info, const ParameterTable& table,
                     const TrainState& state) const;
 
-  // Replaces best.ckpt, unless BetterThan(); saves as Save() first where nothing is saved yet: a
-  // best alone would be that of a training that cannot go on.
+  // Replaces best.ckpt, unless BetterThan() has a value. If nothing is saved yet, calls Save()
+  // first, because a training with only a best checkpoint could not be resumed.
   absl::Status SaveBest(const CheckpointInfo& info, const ParameterTable& table,
                         const TrainState& state) const;
-  // The evaluation of best.ckpt, where it has a lower loss than the best of `info`, on the same
-  // targets: that of a run that was cut off before its next checkpoint, or was given up.
+  // The evaluation of best.ckpt, if its loss is lower than that of the best of `info`, for the same
+  // model and targets. It is then from a run that ended before its next checkpoint, or was
+  // abandoned.
   std::optional<BestEvaluation> BetterThan(const CheckpointInfo& info) const;
   std::string best_path() const;
 
   const std::string& folder() const { return folder_; }
 
-  // Without the best; oldest first; empty if there is none. Files of other names, such as copies,
-  // are the user's: neither listed nor removed.
+  // Checkpoints without the best, oldest first; empty if there are none. Files with other names,
+  // such as copies, belong to the user: they are neither listed nor removed.
   absl::StatusOr<std::vector<std::string>> List() const;
 
  private:
   CheckpointFolder(std::string folder, size_t keep, UniqueFd lock)
       : folder_(std::move(folder)), keep_(keep), lock_(std::move(lock)) {}
 
-  // All but `keep_` and the one that was just saved as `path`.
+  // Removes all but `keep_` files and the file `path`, which was just saved.
   absl::Status RemoveOlder(const std::string& path) const;
-  // What best.ckpt holds, or why that cannot be read.
+  // The information in best.ckpt, or why it cannot be read.
   const absl::StatusOr<CheckpointInfo>& Best() const;
 
   std::string folder_;
   size_t keep_;
-  UniqueFd lock_;  // None where the file system has no locks.
-  // Of best.ckpt, once it was asked for: to read that is to read all its weights.
+  UniqueFd lock_;  // Invalid if the file system has no locks.
+  // Cached content of best.ckpt, because reading it means reading all its weights.
   mutable std::optional<absl::StatusOr<CheckpointInfo>> best_;
 };
 

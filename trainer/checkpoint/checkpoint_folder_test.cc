@@ -31,7 +31,7 @@ TEST_F(CheckpointFolderTest, FolderKeepsTheNewest) {
                                                       EndsWith("step-000000010.ckpt"))));
 }
 
-// The later files belong to a run that was given up; training goes on from an earlier step.
+// The later files belong to an abandoned run; training continues from an earlier step.
 TEST_F(CheckpointFolderTest, TheFileJustSavedStaysThoughOthersHaveLaterSteps) {
   ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 2));
   for (uint64_t step : {8, 9, 5}) {
@@ -131,7 +131,7 @@ TEST_F(CheckpointFolderTest, AFolderThatVanishedIsNamedWithTheCure) {
                     HasSubstr("another --checkpoint-dir")));
 }
 
-// Where even root may not write.
+// A folder in which even root may not write.
 TEST_F(CheckpointFolderTest, AFolderThatCannotBeWrittenIsToldBeforeTheFirstStep) {
   if (!std::filesystem::is_directory("/sys/kernel")) GTEST_SKIP() << "there is no /sys";
   EXPECT_THAT(CheckpointFolder::Open("/sys/kernel", 2),
@@ -147,7 +147,7 @@ TEST_F(CheckpointFolderTest, AFileIsNoFolder) {
                        AllOf(HasSubstr("--checkpoint-dir"), HasSubstr("/file: Not a directory"))));
 }
 
-// A run was cut off after an evaluation that the next one has yet to reach.
+// A run ended after an evaluation that the next run has yet to reach.
 TEST_F(CheckpointFolderTest, ABetterBestStaysUntilItIsReached) {
   ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
   const auto save = [&](uint64_t step, double loss) {
@@ -162,7 +162,7 @@ TEST_F(CheckpointFolderTest, ABetterBestStaysUntilItIsReached) {
   EXPECT_EQ(folder.BetterThan(info_)->step, 35u);
   EXPECT_EQ(save(36, 0.2), 36u);
   EXPECT_EQ(folder.BetterThan(info_), std::nullopt);
-  info_.targets = "others";  // Of which a loss says nothing.
+  info_.targets = "others";  // A loss on these says nothing about the old ones.
   EXPECT_EQ(save(40, 0.5), 40u);
 }
 

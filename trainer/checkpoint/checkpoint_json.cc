@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// Nothing is said of what is not there: files of models without it stay as they were.
+// Omits absent features, so that files of models without them stay unchanged.
 nlohmann::json ModelToJson(const ModelConfig& model) {
   nlohmann::json json{{"name", model.name},
                       {"layers", model.layers},
@@ -40,7 +40,7 @@ nlohmann::json ToJson(const Parameter& parameter) {
   return {{"name", parameter.name}, {"shape", parameter.shape}};
 }
 
-// Larger ones would make the table of parameters large; no file of 1 MiB of JSON holds theirs.
+// Larger values would make the parameter table large; no file with 1 MiB of JSON holds so many.
 constexpr uint64_t kMostLayers = 4096, kMostWidth = uint64_t{1} << 20;
 
 void ReadImage(const JsonFields& image, ModelConfig& model) {
@@ -72,7 +72,7 @@ ModelConfig ReadModel(const JsonFields& json) {
   return model;
 }
 
-// Names and shapes say which numbers are which.
+// Names and shapes identify the numbers.
 absl::Status CheckParameters(const nlohmann::json& found, const ModelConfig& model) {
   PENSTOCK_RETURN_IF_ERROR(model.Validate());
   const ParameterTable table = ParameterTable::For(model);
@@ -111,12 +111,12 @@ BestEvaluation ReadBest(const JsonFields& json, uint64_t newest_step) {
   BestEvaluation best;
   json.Read("step", best.step, 0, newest_step);
   json.Read("loss", best.loss);
-  // An evaluation a step, at most.
+  // There is at most one evaluation per step.
   json.Read("evaluations_since", best.evaluations_since, 0, newest_step - best.step);
   return best;
 }
 
-// What older files do not have.
+// Reads the fields that older files lack.
 void ReadNewFields(const JsonFields& json, CheckpointInfo& info) {
   ReadReduction(json, info);
   json.ReadIfThere("remainder", info.remainder);
@@ -127,7 +127,7 @@ void ReadNewFields(const JsonFields& json, CheckpointInfo& info) {
   json.ReadIfThere("world_size", info.world_size, 1, kMostJsonCount);
   if (json.Has("best")) {
     info.best = ReadBest(json.Object("best"), info.step);
-    info.judged_step = info.best->step;  // Files that do not tell: no later one is certain.
+    info.judged_step = info.best->step;  // Older files do not say; no later one is certain.
   }
   json.ReadIfThere("judged_step", info.judged_step, info.judged_step, info.step);
   json.ReadIfThere("class_names", info.class_names, info.model.classes);

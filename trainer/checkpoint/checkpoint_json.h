@@ -12,7 +12,7 @@ namespace penstock {
 
 std::string CheckpointInfoToJson(const CheckpointInfo& info, const ParameterTable& table);
 
-// kDataLoss: not the JSON of a checkpoint, with the reason.
+// kDataLoss: not the JSON of a checkpoint; the message has the reason.
 absl::StatusOr<CheckpointInfo> CheckpointInfoFromJson(absl::string_view text);
 
 }  // namespace penstock

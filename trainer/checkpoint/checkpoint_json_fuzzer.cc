@@ -1,4 +1,4 @@
-// Any text as the JSON of a checkpoint: what is accepted is written and read again as it is.
+// Reads any text as the JSON of a checkpoint. Accepted text must survive writing and reading again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -45,7 +45,7 @@ class ImageCheckpointTest : public CheckpointTest {
 
 TEST_F(ImageCheckpointTest, ReturnsTheModelThatWasSaved) {
   ASSERT_OK(Save());
-  EXPECT_EQ(ReadBytes()[8], 4);  // Programs that know of no images refuse it.
+  EXPECT_EQ(ReadBytes()[8], 4);  // Programs without image models refuse it.
   ASSERT_OK_AND_ASSIGN(const Checkpoint loaded, LoadCheckpoint(path_));
   EXPECT_EQ(loaded.info, info_);
   EXPECT_EQ(loaded.info.model, TinyVit());
@@ -131,7 +131,7 @@ TEST_F(ImageCheckpointTest, RefusesPixelStatisticsThatAreNone) {
   }
 }
 
-// Programs that do not know dropout would train on without it, so they must refuse the version.
+// Programs without dropout would train on without it, so they must refuse the version.
 TEST_F(CheckpointTest, AModelWithAnyDropoutHasANewVersion) {
   for (double ModelConfig::*dropout : {&ModelConfig::dropout, &ModelConfig::head_dropout}) {
     info_.model = kModel;
@@ -208,7 +208,7 @@ TEST_F(CheckpointTest, RefusesANewerVersion) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("version 0")));
 }
 
-// Written by hand: header, the JSON that version 1 had, numbers, CRC.
+// Written by hand: header, the JSON of version 1, numbers, CRC.
 TEST_F(CheckpointTest, ReadsVersion1) {
   nlohmann::json json = nlohmann::json::parse(CheckpointInfoToJson(info_, table_));
   for (const char* field :
@@ -285,7 +285,7 @@ TEST_F(CheckpointTest, RefusesParametersThatAreNotThoseOfItsModel) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("field parameters")));
 }
 
-// Files whose CRC is right but whose JSON says what no training writes.
+// Files with a correct CRC whose JSON no training writes.
 class ForgedCheckpointTest : public CheckpointTest {
  protected:
   void SetUp() override {
@@ -294,7 +294,7 @@ class ForgedCheckpointTest : public CheckpointTest {
     json_ = nlohmann::json::parse(CheckpointInfoToJson(info_, table_));
   }
 
-  // The field at `pointer`, "/model/layers", with this value as JSON.
+  // Loads a file whose field at `pointer`, "/model/layers", has this JSON value.
   absl::Status LoadWith(const std::string& pointer, const std::string& value) {
     nlohmann::json forged = json_;
     forged[nlohmann::json::json_pointer(pointer)] = "@VALUE@";
@@ -398,7 +398,7 @@ TEST_F(ForgedCheckpointTest, RefusesParametersThatAreNotTheModels) {
   }
 }
 
-// Nothing of a file's size is allocated before the size is known to be the model's.
+// Nothing of the file's size is allocated before the size is known to fit the model.
 TEST_F(ForgedCheckpointTest, RefusesASizeThatIsNotTheModels) {
   std::string huge = whole_;
   const uint64_t size = uint64_t{1} << 40;
@@ -471,7 +471,7 @@ TEST_F(BiasedCheckpointTest, ReturnsTheBias) {
   EXPECT_EQ(loaded.state.parameters[bias.offset], static_cast<float>(bias.offset + 1));
 }
 
-// A program that knows of no bias would take its numbers for damage: it refuses the version.
+// A program without biases would take their numbers for damage, so it must refuse the version.
 TEST_F(BiasedCheckpointTest, OnlyModelsWithOneHaveANewVersionAndField) {
   ASSERT_OK(Save());
   EXPECT_EQ(ReadBytes()[8], 2);

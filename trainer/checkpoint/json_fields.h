@@ -1,4 +1,4 @@
-// The fields of a JSON object that may hold anything.
+// Reads fields of a JSON object with untrusted content.
 #ifndef PENSTOCK_TRAINER_CHECKPOINT_JSON_FIELDS_H_
 #define PENSTOCK_TRAINER_CHECKPOINT_JSON_FIELDS_H_
 
@@ -13,22 +13,21 @@
 
 namespace penstock {
 
-// Numbers above are not exact in every reader of JSON.
+// Larger numbers are not exact in every JSON reader.
 inline constexpr uint64_t kMostJsonCount = uint64_t{1} << 53;
 
-// Checks the type and range of each field that it reads. The first field that is wrong sets
-// `status` to kDataLoss: "field model.layers: -1 is not a whole number from 1 to 4096". A wrong
-// field leaves its value as it was, so the caller can read on and look at the status at the end.
-// Not thread-safe.
+// Checks the type and range of each field that it reads. The first wrong field sets `status` to
+// kDataLoss: "field model.layers: -1 is not a whole number from 1 to 4096". A wrong field leaves
+// its value unchanged, so that you can read on and check the status at the end. Not thread-safe.
 class JsonFields {
  public:
-  // `json` and `status` must outlive this. `prefix` precedes each name in an error: "model.".
+  // `json` and `status` must outlive this object. `prefix` precedes names in errors: "model.".
   JsonFields(const nlohmann::json& json, std::string prefix, absl::Status& status);
 
   bool Has(const char* name) const { return object_.contains(name); }
-  // An object with fields of its own. A missing one counts as empty.
+  // An object with its own fields. A missing object counts as empty.
   JsonFields Object(const char* name) const;
-  // As it is; null if it is missing, which is an error.
+  // The raw value; null if it is missing, which is an error.
   const nlohmann::json& At(const char* name) const;
 
   // A whole number from `least` to `most`.
@@ -41,7 +40,7 @@ class JsonFields {
   // A list of `count` texts.
   void Read(const char* name, std::vector<std::string>& values, size_t count) const;
 
-  // The same, but a field that is missing leaves `value` as it is.
+  // The same, but a missing field leaves `value` unchanged.
   template <typename Value, typename... Range>
   void ReadIfThere(const char* name, Value& value, Range... range) const {
     if (Has(name)) Read(name, value, range...);

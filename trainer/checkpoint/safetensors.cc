@@ -33,7 +33,7 @@ struct Tensor {
   uint64_t end = 0;
 };
 
-using Contents = std::map<std::string, Tensor>;  // By their names.
+using Contents = std::map<std::string, Tensor>;  // By tensor name.
 
 std::string HeaderOf(const ParameterTable& table,
                      const std::map<std::string, std::string>& metadata) {
@@ -51,7 +51,7 @@ std::string HeaderOf(const ParameterTable& table,
   return text;
 }
 
-// Offsets of the file, from those behind the header at `base`.
+// Parses the header. Turns its offsets, which count from `base`, into offsets in the file.
 absl::StatusOr<Contents> ParseHeader(const std::string& text, uint64_t base, uint64_t file_size) {
   Contents contents;
   try {  // nlohmann's accessors throw on a missing or ill-typed field.

@@ -39,7 +39,7 @@ class SafetensorsTest : public testing::Test {
     std::vector<float> read(table_.arena_size());
     return ReadSafetensors(path_, table_, read);
   }
-  // The file with `from` in its header replaced by `to` of the same length.
+  // Reads the file with `from` in its header replaced by `to`, which has the same length.
   absl::Status ReadWith(absl::string_view from, absl::string_view to) {
     const std::string whole = Written();
     EXPECT_EQ(from.size(), to.size());

@@ -1,4 +1,4 @@
-// Whether a resumed training goes on with the bits it would have had.
+// Whether a resumed training continues with the bits it would have had.
 #ifndef PENSTOCK_TRAINER_CHECKPOINT_SAME_BITS_H_
 #define PENSTOCK_TRAINER_CHECKPOINT_SAME_BITS_H_
 
@@ -9,9 +9,8 @@
 
 namespace penstock {
 
-// What the bits of the next step depend on and is not as it was, each as
-// "--virtual-shards was 8, is 4"; empty: the same bits. What a version 1 file does not tell is not
-// compared.
+// Settings that affect the bits of the next step and have changed, each as "--virtual-shards was 8,
+// is 4"; empty: the same bits. Settings that a version 1 file lacks are not compared.
 std::vector<std::string> BitDifferences(const CheckpointInfo& then, const CheckpointInfo& now);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Long settings, as a line of a message has them.
+// Shortens long settings for one line of a message.
 #ifndef PENSTOCK_TRAINER_CHECKPOINT_SHORTENED_H_
 #define PENSTOCK_TRAINER_CHECKPOINT_SHORTENED_H_
 
@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// `text`, or of a long one the part around where it begins to differ from `other`.
+// `text`, or, if it is long, the part around its first difference from `other`.
 inline std::string Shortened(absl::string_view text, absl::string_view other) {
   constexpr size_t kMost = 80, kBefore = 20;
   if (text.size() <= kMost) return std::string(text);

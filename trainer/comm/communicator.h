@@ -1,4 +1,4 @@
-// Moves bytes between the ranks of a training. No arithmetic happens here.
+// Moves bytes between the ranks of a training. Does no arithmetic.
 #ifndef PENSTOCK_TRAINER_COMM_COMMUNICATOR_H_
 #define PENSTOCK_TRAINER_COMM_COMMUNICATOR_H_
 
@@ -14,9 +14,9 @@
 
 namespace penstock {
 
-// All ranks call the same functions in the same order, with sizes that agree. Spans are borrowed
-// until the call returns. An error ends the communicator: every later call returns it. A rank that
-// ended, here or elsewhere, is kUnavailable and named; nothing waits for it.
+// All ranks must call the same functions in the same order, with matching sizes. Spans are borrowed
+// until the call returns. An error ends the communicator: every later call returns it. If a rank
+// ended, here or elsewhere, the error is kUnavailable and names it; nothing waits for that rank.
 //
 // Not thread-safe.
 class Communicator {
@@ -35,30 +35,31 @@ class Communicator {
   virtual size_t rank() const = 0;
   virtual size_t size() const = 0;
 
-  // Where the bytes of all spans lie. What reads or writes them on the host needs kHost.
+  // The memory that all spans lie in. Code that reads or writes them on the host needs kHost.
   enum class Memory : uint8_t { kHost, kDevice };
   virtual Memory memory() const { return Memory::kHost; }
 
-  // What the exchanges from now on belong to: told to whoever waits for this rank for long.
+  // The step and bucket of the next exchanges, for reports of a rank that keeps others waiting.
   virtual void Mark(uint64_t step, uint32_t bucket) { (void)step, (void)bucket; }
 
-  // What the others are built of: point-to-point messages, all under way at once. The n-th message
-  // of one rank to another meets the n-th that the other expects of it, of the same size. A rank
-  // may send to itself.
+  // The basis of the other operations: point-to-point messages, all in flight at once. The n-th
+  // message from one rank to another matches the n-th that the other expects from it, which must
+  // have the same size. A rank may send to itself.
   virtual absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) = 0;
 
   absl::Status Send(size_t to, std::span<const uint8_t> bytes);
   absl::Status Receive(size_t from, std::span<uint8_t> bytes);
 
-  // Whether Queue() works: exchanges can be work of a stream of their device, where what else is
-  // queued there may be behind them, and a graph may have them captured.
+  // Whether Queue() works. If so, exchanges can be queued on a stream of their device, later work
+  // there may depend on them, and a graph may capture them.
   virtual bool CanQueue() const { return false; }
-  // As Exchange(), but returns once it is queued: the memory is borrowed until the stream is done.
+  // Like Exchange(), but returns once it is queued. The memory is borrowed until the stream is
+  // done.
   virtual absl::Status Queue(std::span<const Outgoing> out, std::span<const Incoming> in);
-  // What is queued, as its device tells.
+  // The state of the queued work, as its device reports it.
   struct Queued {
     bool done = false;
-    // The exchange that has begun last. Absent: none has, so that nothing waits for other ranks.
+    // The exchange that has begun last. Absent: none has begun, so nothing waits for other ranks.
     struct Place {
       uint64_t step = 0;
       uint32_t bucket = 0;
@@ -66,28 +67,28 @@ class Communicator {
     };
     std::optional<Place> place = {};
   };
-  // Until `look` says that what was queued is done; errors are those of Exchange() and of `look`.
-  // Each new place is marked, and is progress. After an error nothing that was queued waits for
-  // other ranks any longer, and what it received is garbage.
+  // Waits until `look` reports that the queued work is done. Errors are those of Exchange() and of
+  // `look`. Each new place is passed to Mark(), and counts as progress. After an error, no queued
+  // work waits for other ranks any more, and received data is garbage.
   virtual absl::Status AwaitQueued(absl::FunctionRef<absl::StatusOr<Queued>()> look);
-  // Ends the communicator, so that nothing that was queued waits for other ranks any longer.
-  // Graphs that captured exchanges must end before the communicator does.
+  // Ends the communicator, so that no queued work waits for other ranks any more. Graphs that
+  // captured exchanges must be destroyed before the communicator.
   virtual void Abandon(const absl::Status& why) { (void)why; }
-  // Exchanges do nothing now: since Mark() said so, and until it says otherwise.
+  // Whether exchanges currently do nothing. Only Mark() changes this.
   virtual bool IsSilent() const { return false; }
 
-  // Returns once every rank has called it. One of kDevice brings memory of its own.
+  // Returns once every rank has called it. A kDevice communicator uses its own memory for this.
   virtual absl::Status Barrier();
-  // Every rank's `bytes` become those of `root`.
+  // Copies the `bytes` of `root` to every rank.
   absl::Status Broadcast(size_t root, std::span<uint8_t> bytes);
-  // parts[r] of every rank becomes parts[r] of rank r. REQUIRES: parts.size() == size().
+  // Copies parts[r] of rank r to parts[r] of every rank. REQUIRES: parts.size() == size().
   absl::Status AllGather(std::span<const std::span<uint8_t>> parts);
-  // in[r] becomes out[rank()] of rank r. REQUIRES: both have size() entries.
+  // Copies out[rank()] of rank r to in[r]. REQUIRES: both have size() entries.
   absl::Status AllToAll(std::span<const std::span<const uint8_t>> out,
                         std::span<const std::span<uint8_t>> in);
 };
 
-// One rank alone. Thread-compatible.
+// A single rank. Thread-compatible.
 class SingleCommunicator final : public Communicator {
  public:
   size_t rank() const override { return 0; }
@@ -95,8 +96,8 @@ class SingleCommunicator final : public Communicator {
   absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
 };
 
-// Copies what a rank sends to itself; the rest, in order, is what must travel.
-// kInvalidArgument: a rank that there is not; messages to itself that do not fit.
+// CopyOwn() copies what a rank sends to itself. The remaining messages, in order, go to
+// `travelling`. kInvalidArgument: no such rank, or messages to itself whose sizes differ.
 absl::Status CopyOnHost(uint8_t* to, const uint8_t* from, size_t bytes);
 struct Travelling {
   std::vector<Communicator::Outgoing> out;

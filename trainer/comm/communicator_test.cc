@@ -112,8 +112,8 @@ TEST(CommunicatorTest, MessagesToOneselfMustFit) {
   EXPECT_THAT(single.Send(1, a), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rank 1")));
 }
 
-// Rank 2 fails while the others wait for it and for each other: all of them name it and its
-// reason, and nothing waits on.
+// Rank 2 fails while the others wait for it and for each other. All of them name it and its reason,
+// and none waits on.
 TEST(CommunicatorTest, AFailingRankEndsAllAndIsNamed) {
   RunRanks(4, [](RankGroup& group) {
     Communicator& ranks = group.communicator();

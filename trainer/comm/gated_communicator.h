@@ -1,4 +1,4 @@
-// Ranks that stop talking to each other, to see what talking costs.
+// A communicator that stops exchanging, to measure the cost of communication.
 #ifndef PENSTOCK_TRAINER_COMM_GATED_COMMUNICATOR_H_
 #define PENSTOCK_TRAINER_COMM_GATED_COMMUNICATOR_H_
 
@@ -9,12 +9,13 @@
 
 namespace penstock {
 
-// `inner` until step `last` is marked; from then on nothing travels, messages to oneself neither,
-// and what would have been received stays what it was. `inner` must outlive it. Not thread-safe.
+// Forwards to `inner` until step `last` is marked. From then on it sends and receives nothing, not
+// even messages to itself, and leaves the receive buffers unchanged. `inner` must outlive this
+// object. Not thread-safe.
 class GatedCommunicator final : public Communicator {
  public:
   GatedCommunicator(Communicator& inner, uint64_t last) : inner_(inner), last_(last) {}
-  // Owns it.
+  // Owns `inner`.
   GatedCommunicator(std::unique_ptr<Communicator> inner, uint64_t last)
       : owned_(std::move(inner)), inner_(*owned_), last_(last) {}
   uint64_t last() const { return last_; }

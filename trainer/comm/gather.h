@@ -1,4 +1,4 @@
-// Small things that all ranks are to know of each other, and numbers of each row.
+// Gathers small values from all ranks, and per-row numbers of a global batch.
 #ifndef PENSTOCK_TRAINER_COMM_GATHER_H_
 #define PENSTOCK_TRAINER_COMM_GATHER_H_
 
@@ -20,7 +20,7 @@ std::span<uint8_t> AsBytes(std::span<T> values) {
   return {reinterpret_cast<uint8_t*>(values.data()), values.size_bytes()};
 }
 
-// Every rank's `own`, by rank.
+// Returns every rank's `own`, indexed by rank.
 template <typename T>
 absl::StatusOr<std::vector<T>> GatherOne(Communicator& ranks, const T& own) {
   std::vector<T> all(ranks.size());
@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<T>> GatherOne(Communicator& ranks, const T& own) {
   return all;
 }
 
-// `text` becomes root's, of whatever length.
+// Replaces `text` by root's, whatever its length.
 inline absl::Status BroadcastText(Communicator& ranks, size_t root, std::string& text) {
   uint64_t size = text.size();
   PENSTOCK_RETURN_IF_ERROR(ranks.Broadcast(root, AsBytes(std::span(&size, 1))));
@@ -39,11 +39,12 @@ inline absl::Status BroadcastText(Communicator& ranks, size_t root, std::string&
   return ranks.Broadcast(root, AsBytes(std::span(text)));
 }
 
-// First row of rank `rank` in a global batch of `rows`: it has those up to the next rank's first.
+// The first row of rank `rank` in a global batch of `rows` rows. Its rows end at the next rank's
+// first.
 inline size_t FirstRowOf(size_t rank, size_t size, size_t rows) { return rank * rows / size; }
 
-// Each array has as many numbers for every one of the global batch's `rows`, of which the caller
-// filled those of its own.
+// Each array has the same number of values per row of the global batch's `rows`. The caller fills
+// in its own rows; this fills in those of the other ranks.
 absl::Status GatherRows(Communicator& ranks, size_t rows, std::span<const std::span<float>> arrays);
 
 }  // namespace penstock

@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-// A message under way.
+// A message in flight.
 struct Transfer {
   size_t peer;
   bool is_send;
@@ -44,11 +44,11 @@ class GlooCommunicator final : public Communicator {
   absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
 
  private:
-  // The n-th message between two ranks has the slot n.
+  // The n-th message between two ranks uses slot n.
   void Post(const Travelling& travelling, std::vector<Transfer>& transfers);
   absl::Status WaitForAll(std::vector<Transfer>& transfers);
   void Abort(const absl::Status& why);
-  // Makes a failed wait for `peer` the error that everything ends with.
+  // Turns a failed wait for `peer` into the error that ends the communicator.
   absl::Status Fail(size_t peer, const char* what);
 
   StoreClient& store_;
@@ -92,7 +92,7 @@ absl::Status GlooCommunicator::Exchange(std::span<const Outgoing> out,
   return status;
 }
 
-// Receives first, so that what arrives finds its place.
+// Posts receives first, so that arriving messages find their buffers.
 void GlooCommunicator::Post(const Travelling& travelling, std::vector<Transfer>& transfers) {
   for (const Incoming& message : travelling.in) {
     transfers.push_back(
@@ -155,7 +155,7 @@ absl::StatusOr<std::shared_ptr<gloo::Context>> Connect(const RankInfo& info, Sto
   try {
     status = mesh->Connect(gloo::transport::tcp::CreateDevice(attributes), store,
                            options.connect_timeout);
-  } catch (const std::system_error& error) {  // Of the thread that it starts.
+  } catch (const std::system_error& error) {  // From starting its thread.
     status = NoThreadError("of Gloo", error.code());
   } catch (const std::exception& error) {
     status = absl::UnavailableError(error.what());

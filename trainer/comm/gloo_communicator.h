@@ -1,4 +1,4 @@
-// Ranks on CPUs, over TCP, by Gloo.
+// Connects ranks on CPUs over TCP, with Gloo.
 #ifndef PENSTOCK_TRAINER_COMM_GLOO_COMMUNICATOR_H_
 #define PENSTOCK_TRAINER_COMM_GLOO_COMMUNICATOR_H_
 
@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// As TcpWay::connect.
+// Same contract as TcpWay::connect.
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectGloo(const RankInfo& info, StoreClient& store,
                                                           const TcpOptions& options);
 

@@ -17,13 +17,13 @@
 namespace penstock {
 namespace {
 
-// Gloo waits so many of its time-outs for a connection.
+// Gloo waits for a connection for this many of its time-outs.
 constexpr int kGlooTimeouts = 5;
 
 std::string GlooKey(int rank) { return absl::StrCat("gloo/", rank); }
 
-// Gloo writes to sockets of ranks that may have died; unless the program decided otherwise that is
-// an error and not the end.
+// Gloo writes to sockets of ranks that may have died. Unless the program has set up SIGPIPE itself,
+// that becomes an error instead of ending the process.
 void IgnoreBrokenPipes() {
   struct sigaction now;
   if (sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
@@ -48,7 +48,7 @@ void GlooMesh::CreatePairs(std::shared_ptr<gloo::transport::Device> device,
 
 std::vector<std::string> GlooMesh::Addresses() const {
   std::vector<std::string> addresses(
-      static_cast<size_t>(size));  // Its own, which nobody reads, "".
+      static_cast<size_t>(size));  // The own entry stays "": nobody reads it.
   for (int peer = 0; peer < size; ++peer) {
     if (peer == rank) continue;
     const std::vector<char> bytes = transportContext_->getPair(peer)->address().bytes();
@@ -67,7 +67,7 @@ absl::Status GlooMesh::ConnectTo(int peer, StoreClient& store, absl::Duration ti
     status = absl::UnavailableError(error.what());
   }
   EndWait();
-  PENSTOCK_RETURN_IF_ERROR(store.lost());  // Rather than what came of it.
+  PENSTOCK_RETURN_IF_ERROR(store.lost());  // The loss, rather than its consequence.
   return status;
 }
 
@@ -87,7 +87,7 @@ absl::Status GlooMesh::Connect(std::shared_ptr<gloo::transport::Device> device, 
                                absl::Duration timeout) {
   IgnoreBrokenPipes();
   CreatePairs(std::move(device), timeout);
-  // May throw: not while the store knows this mesh.
+  // May throw, so this must come before the store refers to this mesh.
   const std::vector<std::string> addresses = Addresses();
   store.OnLost(this, [this](const absl::Status&) { Abort(); });
   absl::Status status = store.PutForEach(GlooKey(rank), addresses);
@@ -99,8 +99,8 @@ absl::Status GlooMesh::Connect(std::shared_ptr<gloo::transport::Device> device, 
   return status;
 }
 
-// A pair that is closed waits for no connection; one that was closed just before it was to connect
-// does so all the same, and is closed again.
+// A closed pair does not wait for a connection. A pair that was closed just before it started to
+// connect still connects, so it is closed again.
 void GlooMesh::Abort() {
   MutexLock lock(&mutex_);
   aborted_ = true;
@@ -108,7 +108,7 @@ void GlooMesh::Abort() {
     try {
       closeConnections();
     } catch (const std::exception&) {
-      // One that is ending by itself.
+      // This connection is already closing.
     }
     changed_.WaitUntil(&mutex_, std::chrono::steady_clock::now() + std::chrono::milliseconds(50));
   }

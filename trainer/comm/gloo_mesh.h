@@ -1,4 +1,4 @@
-// Gloo's connections between all ranks, whose making can be ended from another thread.
+// Gloo's connections between all ranks. Another thread can end the connecting.
 #ifndef PENSTOCK_TRAINER_COMM_GLOO_MESH_H_
 #define PENSTOCK_TRAINER_COMM_GLOO_MESH_H_
 
@@ -16,25 +16,25 @@
 
 namespace penstock {
 
-// Gloo's own connectFullMesh() waits for a rank that died five times its time-out.
+// Gloo's own connectFullMesh() waits five times its time-out for a rank that died.
 class GlooMesh final : public gloo::Context {
  public:
   explicit GlooMesh(const RankInfo& info);
 
-  // Has SIGPIPE ignored where nobody decided otherwise. Connects this rank with every other one,
-  // which call it too; a rank that `store` reports lost meanwhile ends it. Once. May throw what
-  // Gloo throws. kUnavailable: a rank was lost, or cannot be reached, naming it; kDeadlineExceeded:
-  // one has not come within `timeout`, which each in turn is granted anew, for its address and for
-  // its connection.
+  // Connects this rank with every other one; all must call this, once. Ignores SIGPIPE unless the
+  // program has set it up itself. Ends early if `store` reports a lost rank. May throw Gloo's
+  // exceptions. kUnavailable: a rank was lost or cannot be reached; the message names it.
+  // kDeadlineExceeded: a rank did not come within `timeout`, which applies anew to each rank's
+  // address and to each rank's connection.
   absl::Status Connect(std::shared_ptr<gloo::transport::Device> device, StoreClient& store,
                        absl::Duration timeout);
 
  private:
   void CreatePairs(std::shared_ptr<gloo::transport::Device> device, absl::Duration timeout);
-  // Where each of the others reaches this rank.
+  // The addresses at which each of the others reaches this rank.
   std::vector<std::string> Addresses() const;
   absl::Status ConnectTo(int peer, StoreClient& store, absl::Duration timeout);
-  // False: no longer, because of Abort().
+  // Returns false after Abort().
   bool BeginWait();
   void EndWait();
   void Abort();
@@ -42,7 +42,7 @@ class GlooMesh final : public gloo::Context {
   Mutex mutex_;
   CondVar changed_;
   bool aborted_ ABSL_GUARDED_BY(mutex_) = false;
-  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;  // For a peer's connection.
+  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;  // Waiting for a peer's connection.
 };
 
 }  // namespace penstock

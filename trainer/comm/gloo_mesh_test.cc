@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Of two addresses Gloo has the larger one connect, so that the others wait for it.
+// With two addresses, Gloo makes the larger one connect, so that the other ranks wait for this one.
 std::shared_ptr<gloo::transport::Device> LargestAddress() {
   gloo::transport::tcp::attr attributes;
   attributes.hostname = "127.0.0.9";

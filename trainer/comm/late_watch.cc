@@ -17,7 +17,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Rank 0 sends a message to every rank, of as many entries: of many ranks less often.
+// Rank 0 sends every rank a message with an entry per rank, so it sends less often if there are
+// many.
 std::chrono::steady_clock::duration IntervalFor(const RankInfo& info, milliseconds late_after) {
   const milliseconds often{2000 * std::max<uint32_t>(1, info.world_size / 16)};
   return std::max(milliseconds(1), std::min(often, late_after / 4));
@@ -31,7 +32,7 @@ std::string PlaceText(const RankProgress& progress) {
 
 using Progresses = std::span<const std::optional<RankProgress>>;
 
-// Those that do not wait, or of which nothing is known; if all wait, those that are behind others.
+// The ranks that do not wait or are unknown; if all wait, those that are behind the others.
 std::vector<size_t> LateOnes(Progresses ranks) {
   std::vector<size_t> late, behind;
   const RankProgress *first = nullptr, *last = nullptr;
@@ -124,7 +125,7 @@ LateWatch::LateWatch(const RankInfo& info, StoreClient& store, LateWatchOptions 
 
 LateWatch::~LateWatch() {
   thread_.request_stop();
-  // Under the lock, so that it is not lost between the look at `stop` and the wait.
+  // Holds the lock, so that the notification cannot fall between the check of `stop` and the wait.
   MutexLock lock(&mutex_);
   changed_.NotifyAll();
 }
@@ -158,7 +159,7 @@ std::string LateWatch::Key(absl::string_view whose) const {
   return absl::StrCat("progress/", options_.name, "/", whose);
 }
 
-// A store that is gone is told of by others.
+// If the store is gone, others report that.
 void LateWatch::Publish() {
   if (info_.rank == 0) return ShareAll();
   std::string text = Own().ToText();
@@ -184,8 +185,8 @@ std::vector<std::optional<RankProgress>> LateWatch::ToldToRank0() const {
   return ranks;
 }
 
-// What waits says for how long, in other words every time: one that goes on saying the same does
-// not run, and its wait is no news of now.
+// A waiting rank reports how long it has waited, which changes every time. A rank that repeats the
+// same text is not running, and its wait is out of date.
 std::optional<RankProgress> LateWatch::Read(size_t rank, absl::string_view word) const {
   std::optional<RankProgress> progress = RankProgress::FromText(word);
   const Clock::time_point now = Clock::now();
@@ -201,7 +202,7 @@ std::vector<std::optional<RankProgress>> LateWatch::All() const {
     ranks = ToldToRank0();
   } else if (const auto all = store_.Get(Key("all"), absl::ZeroDuration()); all.ok()) {
     for (absl::string_view text : absl::StrSplit(*all, ',')) {
-      // Rank 0 has judged the others' words.
+      // Rank 0 has already judged the words of the other ranks.
       ranks.push_back(ranks.empty() ? Read(0, text) : RankProgress::FromText(text));
     }
   }
@@ -218,7 +219,7 @@ void LateWatch::Look() {
   told_ = std::move(late);
 }
 
-// Looks now and then instead of being woken at every wait: those are many, late ones are few.
+// Polls instead of being woken at every wait: waits are frequent, late ranks are rare.
 void LateWatch::Watch(const std::stop_token& stop) {
   while (true) {
     {

@@ -1,4 +1,4 @@
-// Tells of ranks that keep the others waiting, while they do.
+// Reports ranks that keep the others waiting, while they do.
 #ifndef PENSTOCK_TRAINER_COMM_LATE_WATCH_H_
 #define PENSTOCK_TRAINER_COMM_LATE_WATCH_H_
 
@@ -22,48 +22,47 @@
 
 namespace penstock {
 
-// How far a rank is, as it tells the others.
+// The progress of a rank, as it tells the others.
 struct RankProgress {
-  uint64_t step = 0;  // As Communicator::Mark() says.
+  uint64_t step = 0;  // See Communicator::Mark().
   uint32_t bucket = 0;
-  // For other ranks, and for how long already; absent: it does something else.
+  // How long it has been waiting for other ranks; absent: it does something else.
   std::optional<std::chrono::milliseconds> waiting = {};
 
   std::string ToText() const;
   static std::optional<RankProgress> FromText(absl::string_view text);
 };
 
-// Who keeps others waiting for `late_after` or longer: those that do not wait or are not known
-// (absent), else those that are the furthest behind; in a sentence. Empty: nobody waits for so
-// long.
+// A sentence that names the ranks that have kept others waiting for `late_after` or longer: those
+// that do not wait or are unknown (absent), else those furthest behind. Empty: no rank has waited
+// that long.
 std::string DescribeLate(std::span<const std::optional<RankProgress>> ranks,
                          std::chrono::milliseconds late_after);
 
 struct LateWatchOptions {
-  std::string name = {};  // Of the communicator: each has its own place in the store.
+  std::string name = {};  // Name of the communicator; each has its own entries in the store.
   std::chrono::milliseconds late_after{60'000};
-  // Called on a thread of its own, on every rank, once while the same ranks are late. Empty: this
-  // rank is told nothing.
+  // Called on a separate thread on every rank, once for each set of late ranks. Empty: no reports
+  // on this rank.
   std::function<void(absl::string_view)> report = {};
 };
 
-// Tells rank 0 every few seconds through the store how far this rank is, and reads how far the
-// others are: rank 0 tells all of all, in a message each. A rank that waits says so again and
-// again; one that has stopped doing so is late, whatever it said last. Thread-safe; one wait at a
-// time.
+// Every few seconds, tells rank 0 through the store how far this rank is, and reads the progress of
+// the others, which rank 0 sends to every rank in one message. A waiting rank repeats that it
+// waits; if it stops repeating it, it counts as late. Thread-safe; one wait at a time.
 class LateWatch {
  public:
-  // `store` must outlive it. kResourceExhausted: a thread could not be started.
+  // `store` must outlive this object. kResourceExhausted: a thread could not be started.
   static absl::StatusOr<std::unique_ptr<LateWatch>> Start(const RankInfo& info, StoreClient& store,
                                                           LateWatchOptions options);
   ~LateWatch();
 
   void Mark(uint64_t step, uint32_t bucket);
-  // The calling rank waits for others from now on, until End().
+  // The calling rank waits for others from Begin() to End().
   void Begin();
   void End();
 
-  // Who is late now, as far as it is known; empty: nobody keeps another waiting.
+  // The ranks that are late now, as far as known; empty: nobody keeps others waiting.
   std::string Late() const;
 
  private:
@@ -88,12 +87,12 @@ class LateWatch {
   StoreClient& store_;
   const LateWatchOptions options_;
   const Clock::duration interval_, stale_after_;
-  std::string published_, shared_, told_;  // Of the thread.
+  std::string published_, shared_, told_;  // Used by the thread only.
   mutable Mutex mutex_;
   CondVar changed_;
-  mutable std::vector<Word> words_ ABSL_GUARDED_BY(mutex_);  // Of each rank.
+  mutable std::vector<Word> words_ ABSL_GUARDED_BY(mutex_);  // Per rank.
   RankProgress own_ ABSL_GUARDED_BY(mutex_);
-  std::optional<Clock::time_point> since_ ABSL_GUARDED_BY(mutex_);  // Absent: no wait.
+  std::optional<Clock::time_point> since_ ABSL_GUARDED_BY(mutex_);  // Absent: not waiting.
   std::jthread thread_;
 };
 

@@ -67,7 +67,7 @@ TEST(DescribeLateTest, IfAllWaitWhoIsBehindIsLate) {
                     Not(HasSubstr("late"))));
 }
 
-// Collects what the ranks are told.
+// Collects the reports that the ranks get.
 class Told {
  public:
   void Add(size_t rank, absl::string_view line) {
@@ -75,7 +75,7 @@ class Told {
     lines_[rank].emplace_back(line);
     changed_.NotifyAll();
   }
-  // Until so many ranks were told `words`. False: not within a minute.
+  // Waits until `count` ranks were told `words`. Returns false after a minute.
   bool WaitForRanks(size_t count, absl::string_view words) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     MutexLock lock(&mutex_);
@@ -103,8 +103,8 @@ class Told {
   std::map<size_t, std::vector<std::string>> lines_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Rank 2 comes to the barrier only once all have heard that it is late, itself too. Before that
-// they may hear that others are, who had not come there yet.
+// Rank 2 comes to the barrier only once all ranks, including itself, have heard that it is late.
+// Before that, they may hear about other ranks that have not arrived either.
 TEST(LateWatchTest, EveryRankIsToldWhoIsLateAndWhere) {
   static constexpr absl::string_view kLate =
       "rank 2 at step 4, bucket 1 is late: others wait at step 5, bucket 1 for 200ms";
@@ -132,7 +132,7 @@ TEST(LateWatchTest, EveryRankIsToldWhoIsLateAndWhere) {
   }
 }
 
-// What ranks tell each other, without a server; counts who tells how many.
+// The entries that ranks exchange, without a server. Counts the receivers of each rank's messages.
 class FakeStores {
  public:
   explicit FakeStores(uint32_t ranks) : entries_(ranks), most_told_(ranks) {}
@@ -140,7 +140,7 @@ class FakeStores {
   std::unique_ptr<StoreClient> ClientOf(uint32_t rank) {
     return std::make_unique<Client>(*this, rank);
   }
-  // Of one message of each rank, how many it went to at most.
+  // For each rank, the most receivers that one of its messages had.
   std::vector<size_t> most_told() {
     MutexLock lock(&mutex_);
     return most_told_;
@@ -184,14 +184,14 @@ class FakeStores {
   std::vector<size_t> most_told_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Alone, and nobody else.
+// Waits until `who` is late and no other rank is.
 void WaitUntilLate(const LateWatch& watch, absl::string_view who) {
   while (!absl::StartsWith(watch.Late(), absl::StrCat(who, " is late: others wait"))) {
     std::this_thread::sleep_for(milliseconds(1));
   }
 }
 
-// Else rank 0 would send the square of the ranks, each time.
+// Otherwise rank 0 would send a number of messages quadratic in the ranks, each time.
 TEST(LateWatchTest, RanksTellRank0AloneWhichTellsAll) {
   constexpr uint32_t kRanks = 4;
   FakeStores stores(kRanks);
@@ -211,7 +211,7 @@ TEST(LateWatchTest, RanksTellRank0AloneWhichTellsAll) {
   EXPECT_THAT(stores.most_told(), testing::ElementsAre(kRanks, 1, 1, 1));
 }
 
-// A process that is stopped, or whose host is, says nothing more: also not that it waits no longer.
+// A stopped process, or one on a stopped host, sends nothing more, not even the end of its wait.
 TEST(LateWatchTest, WhoHasStoppedSayingThatItWaitsIsLate) {
   for (const uint32_t stopped : {2, 0}) {
     FakeStores stores(3);

@@ -29,10 +29,10 @@ bool IsLoopback(const std::string& address) {
   return address.empty() || address == "::1" || absl::StartsWith(address, "127.");
 }
 
-// Whoever else was given this address would reach itself.
+// Other hosts that were given such an address would reach themselves.
 bool NamesThisHost(const std::string& host) { return host == "localhost" || IsLoopback(host); }
 
-// What the kernel would send from. Nothing is sent.
+// The address that the kernel would send from. Sends nothing.
 std::string SourceTowards(const addrinfo& target) {
   const int fd = socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return "";
@@ -52,7 +52,7 @@ bool IsLinkLocal(const sockaddr* address) {
          IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
 }
 
-// Of the first one that `wanted` takes, or "".
+// The address of the first interface that `wanted` accepts, or "".
 std::string FindInterfaceAddress(int family, absl::FunctionRef<bool(const ifaddrs&)> wanted) {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return "";
@@ -89,7 +89,7 @@ absl::StatusOr<std::string> LocalAddress(const RankInfo& info) {
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
   std::string address = SourceTowards(*found);
-  // What --local-size says by default is no sign that all ranks are on this host.
+  // The default of --local-size does not prove that all ranks are on this host.
   if (IsLoopback(address) && !NamesThisHost(host)) {
     std::string outside = FirstInterfaceAddress();
     if (!outside.empty() || !info.one_host()) address = std::move(outside);

@@ -1,4 +1,4 @@
-// By which address the other ranks reach this host.
+// The address at which the other ranks reach this host.
 #ifndef PENSTOCK_TRAINER_COMM_LOCAL_ADDRESS_H_
 #define PENSTOCK_TRAINER_COMM_LOCAL_ADDRESS_H_
 
@@ -9,13 +9,13 @@
 
 namespace penstock {
 
-// The numeric address that this host uses towards info.rendezvous. It is a loopback one only where
-// that is, in so many words, or this host has no other and all ranks: Debian gives a host's own
-// name 127.0.1.1.
+// The numeric address that this host uses towards info.rendezvous. It is a loopback address only if
+// the rendezvous names a loopback address, or if this host has no other address and all ranks are
+// on it. Debian resolves a host's own name to 127.0.1.1.
 absl::StatusOr<std::string> LocalAddress(const RankInfo& info);
 
-// The numeric address of a network interface, of IPv4 if it has one. kUnavailable: it has none but
-// a link-local one, or there is no such interface.
+// The numeric address of a network interface; IPv4 if it has one. kUnavailable: there is no such
+// interface, or it has only a link-local address.
 absl::StatusOr<std::string> InterfaceAddress(const std::string& interface);
 
 // This host's own name, or "this host".

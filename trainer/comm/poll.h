@@ -1,4 +1,4 @@
-// Waiting with an end, also for what wakes nobody: a device.
+// Waits with a time-out, including waits for devices, which wake nobody.
 #ifndef PENSTOCK_TRAINER_COMM_POLL_H_
 #define PENSTOCK_TRAINER_COMM_POLL_H_
 
@@ -14,18 +14,18 @@
 
 namespace penstock {
 
-// How long something may take without getting on.
+// How long something may go on without progress.
 class Patience {
  public:
   explicit Patience(absl::Duration timeout)
       : timeout_(absl::ToChronoMilliseconds(std::min(timeout, kForEver))) {
     Renew();
   }
-  // It got on: the time counts from now.
+  // Records progress: the time-out restarts.
   void Renew() { end_ = Clock::now() + timeout_; }
   absl::Duration timeout() const { return absl::FromChrono(timeout_); }
   bool ended() const { return Clock::now() >= end_; }
-  // For poll(2): at least 0, and an hour where it is longer.
+  // Time left for poll(2): at least 0 and at most an hour.
   int left_ms() const {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - Clock::now()).count();
     return static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000));
@@ -39,8 +39,8 @@ class Patience {
   Clock::time_point end_;
 };
 
-// Asks `done`, which may renew `patience`, until it says yes; at first without pause, as most waits
-// are short. False: the patience ended before.
+// Polls `done`, which may renew `patience`, until it returns true. Polls without pause at first,
+// because most waits are short. Returns false if the patience ends first.
 inline absl::StatusOr<bool> PollUntil(
     const Patience& patience, absl::FunctionRef<absl::StatusOr<bool>()> done,
     std::chrono::microseconds pause = std::chrono::microseconds(200)) {

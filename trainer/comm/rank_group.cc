@@ -7,8 +7,8 @@
 namespace penstock {
 namespace {
 
-// Returns once all ranks are connected: one that fails then finds no other still connecting, which
-// Gloo cannot be called back from.
+// Returns once all ranks are connected. A rank that fails later then finds no other rank still
+// connecting, a state that Gloo cannot be interrupted in.
 absl::Status WaitForConnected(const RankInfo& info, StoreClient& store, absl::Duration timeout) {
   auto key = [](size_t rank) { return absl::StrCat("connected/", rank); };
   PENSTOCK_RETURN_IF_ERROR(store.Put(key(info.rank), ""));
@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<RankGroup>> RankGroup::Join(const RankInfo& info,
   return status;
 }
 
-// The communicator first: what it waits for is told by the store.
+// The communicator is destroyed first: the store tells it when to stop waiting.
 RankGroup::~RankGroup() {
   communicator_.reset();
   store_.reset();

@@ -15,40 +15,40 @@
 
 namespace penstock {
 
-// How ranks that have met are connected. What it returns may borrow the store.
+// Connects the ranks after they have met. The result may borrow the store.
 using ConnectRanks = std::function<absl::StatusOr<std::unique_ptr<Communicator>>(
     const RankInfo&, StoreClient&, const WaitOptions&)>;
 
 struct RankGroupOptions {
   absl::Duration join_timeout = absl::Minutes(2);
   TcpOptions tcp = {};
-  std::function<bool()> should_stop = {};  // Asked while ranks are missing.
+  std::function<bool()> should_stop = {};  // Polled while ranks are missing.
   ConnectRanks connect = {};               // Empty: ConnectTcp().
 };
 
-// Not thread-safe. The destructor leaves as done, unless Fail() was called; on rank 0 it waits some
+// Not thread-safe. The destructor leaves as done, unless Fail() was called. On rank 0 it waits some
 // seconds for the others to leave.
 class RankGroup {
  public:
-  // Serves the store on rank 0, joins it, connects all ranks. One rank alone needs none of it.
+  // Serves the store on rank 0, joins it, and connects all ranks. A single rank needs none of this.
   static absl::StatusOr<std::unique_ptr<RankGroup>> Join(const RankInfo& info,
                                                          const RankGroupOptions& options);
   ~RankGroup();
 
   const RankInfo& info() const { return info_; }
   Communicator& communicator() { return *communicator_; }
-  // Null where one rank is alone.
+  // Null if there is only one rank.
   StoreClient* store() { return store_.get(); }
 
-  // Tells the others that this rank ends with an error, and why; they end with it. kCancelled: that
-  // it was interrupted. Says nothing where `why` is that another rank was lost.
+  // Tells the others that this rank ends with the error `why`; they end with it. kCancelled means
+  // that it was interrupted. Sends nothing if `why` is the loss of another rank.
   void Fail(const absl::Status& why);
 
  private:
   explicit RankGroup(const RankInfo& info) : info_(info) {}
 
   RankInfo info_;
-  std::unique_ptr<StoreServer> server_;  // Of rank 0.
+  std::unique_ptr<StoreServer> server_;  // On rank 0.
   std::unique_ptr<StoreClient> store_;
   std::unique_ptr<Communicator> communicator_;
 };

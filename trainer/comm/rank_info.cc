@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-// Names of the variables of one launcher; null: it has none for that.
+// Names of one launcher's variables; null if it has no such variable.
 struct Launcher {
   const char* name;
   const char* rank;
@@ -39,8 +39,8 @@ constexpr Launcher kOpenMpi{"Open MPI",
                             "OMPI_COMM_WORLD_LOCAL_SIZE",
                             "PMIX_NAMESPACE",
                             nullptr};
-// Not SLURM_NTASKS: a batch script has that too, and is no rank. SLURM_STEP_TASKS_PER_NODE instead
-// of a local size.
+// Not SLURM_NTASKS: a batch script has that too, and is not a rank. SLURM_STEP_TASKS_PER_NODE
+// replaces a local size.
 constexpr Launcher kSlurm{"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID",
                           nullptr, "SLURM_JOB_ID", "SLURM_RESTART_COUNT"};
 constexpr Launcher kPmi{"PMI",       "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
@@ -53,7 +53,7 @@ constexpr Launcher kHorovod{"Horovod",
                             "HOROVOD_GLOO_RENDEZVOUS_PORT",
                             nullptr};
 
-// Reads variables, remembering those that are missing or wrong.
+// Reads variables, and remembers missing and wrong ones.
 class Reader {
  public:
   explicit Reader(const Environment& environment) : environment_(environment) {}
@@ -74,7 +74,7 @@ class Reader {
     const std::string text = Text(name);
     return text.empty() ? 0 : Parse<T>(name, text);
   }
-  // `otherwise` where it is not set.
+  // Returns `otherwise` if the variable is not set.
   template <typename T>
   T OptionalNumber(const char* name, T otherwise) {
     const std::string text = Optional(name);
@@ -103,16 +103,16 @@ class Reader {
   std::string wrong_;
 };
 
-// Ranks of one host meet at a name that nobody else can have taken; a port could be in use.
+// Ranks on one host meet at a unique name; a port could be in use.
 std::string LocalRendezvous(const RankInfo& info) {
   return absl::StrCat("unix-abstract:penstock-", getuid(), "-", info.job, "-", info.generation);
 }
 
-// The same on every rank of a job; two jobs on one machine rarely meet.
+// The same on every rank of a job. Two jobs on one machine rarely get the same port.
 uint32_t PortOf(const RankInfo& info) {
   uint64_t key = DeriveKey(0, info.generation);
   for (const char c : info.job) key = DeriveKey(key, static_cast<uint8_t>(c));
-  return 20000 + static_cast<uint32_t>(key % 12000);  // Below the ports that systems hand out.
+  return 20000 + static_cast<uint32_t>(key % 12000);  // Below the ports that systems assign.
 }
 
 RankInfo ReadLauncher(const Launcher& launcher, Reader& reader) {
@@ -132,14 +132,14 @@ RankInfo ReadLauncher(const Launcher& launcher, Reader& reader) {
 RankInfo ReadTorchrun(Reader& reader) {
   RankInfo info = ReadLauncher(kTorchrun, reader);
   const std::string host = reader.Text("MASTER_ADDR");
-  // torchrun's agent listens at the port itself where it keeps the workers' store.
+  // If torchrun's agent keeps the workers' store, it listens at the port itself.
   const bool taken = reader.Optional("TORCHELASTIC_USE_AGENT_STORE") == "True";
   const auto port = reader.Number<uint32_t>("MASTER_PORT") + (taken ? 1 : 0);
   info.rendezvous = absl::StrCat(host, ":", port);
   return info;
 }
 
-// Where several hosts take part, only an address that is told can be met at.
+// On several hosts, ranks can only meet at an address that is given.
 void SetRendezvous(const Launcher& launcher, Reader& reader, RankInfo& info) {
   const std::string told = reader.Optional("PENSTOCK_RENDEZVOUS");
   if (!told.empty()) {
@@ -162,7 +162,7 @@ RankInfo ReadMpi(const Launcher& launcher, Reader& reader) {
   return info;
 }
 
-// "4(x2),3": tasks of each node in turn; those of this one.
+// Parses "4(x2),3", the tasks of each node in turn, and returns those of this node.
 uint32_t TasksOfNode(absl::string_view tasks_per_node, uint32_t node) {
   uint32_t first = 0;
   for (absl::string_view group : absl::StrSplit(tasks_per_node, ',')) {
@@ -194,9 +194,9 @@ RankInfo ReadSlurm(Reader& reader) {
 }
 
 // {"cluster": {"chief": [...], "worker": ["host:port", ...]}, "task": {"type": ..., "index": 1}}:
-// the chief, if there is one, is rank 0; its address is where all meet.
+// the chief, if there is one, is rank 0. All ranks meet at rank 0's address.
 absl::StatusOr<RankInfo> ReadTfConfig(const std::string& text) {
-  try {  // nlohmann's accessors throw on what is missing or of another type.
+  try {  // nlohmann's accessors throw if a field is missing or ill-typed.
     const nlohmann::json json = nlohmann::json::parse(text);
     const nlohmann::json& cluster = json.at("cluster");
     const std::string type = json.at("task").at("type");
@@ -261,7 +261,7 @@ absl::StatusOr<RankInfo> FromEnvironment(const Environment& environment) {
     Reader reader(environment);
     const RankInfo info = set.read(reader);
     if (reader.status().ok()) return info;
-    // A batch script of Slurm has a SLURM_PROCID and no step.
+    // A Slurm batch script has a SLURM_PROCID, but no step.
     const char* mark = &set.launcher == &kSlurm ? kSlurm.world_size : set.launcher.rank;
     if (begun.ok() && environment.contains(mark)) {
       begun = reader.complete()
@@ -279,7 +279,7 @@ absl::StatusOr<RankInfo> FromEnvironment(const Environment& environment) {
   return RankInfo();
 }
 
-// What penstock launch, or a user, says whoever started the ranks.
+// Settings of penstock launch or the user, which override every launcher's.
 absl::Status TakeTold(const Environment& environment, RankInfo& info) {
   Reader reader(environment);
   auto take = [&](const char* name, std::string& value) {

@@ -1,4 +1,4 @@
-// Which rank a process is, from what its launcher left in the environment.
+// Determines this process's rank from the environment that its launcher set up.
 #ifndef PENSTOCK_TRAINER_COMM_RANK_INFO_H_
 #define PENSTOCK_TRAINER_COMM_RANK_INFO_H_
 
@@ -12,21 +12,21 @@
 namespace penstock {
 
 struct RankInfo {
-  std::string source = "alone";  // "--rank", "torchrun", "Open MPI", ... of whom it was learnt.
+  std::string source = "alone";  // Where the rank comes from: "--rank", "torchrun", "Open MPI", ...
   uint32_t rank = 0;
   uint32_t world_size = 1;
-  uint32_t local_rank = 0;  // Among those of this host.
+  uint32_t local_rank = 0;  // Among the ranks of this host.
   uint32_t local_size = 1;
-  // Where rank 0 serves the store: HOST:PORT, or "unix-abstract:NAME" where all share a host.
-  // Empty where one rank is alone.
+  // Where rank 0 serves the store: HOST:PORT, or "unix-abstract:NAME" if all ranks share a host.
+  // Empty if there is only one rank.
   std::string rendezvous = {};
   std::string job = {};     // Ranks of other jobs are refused.
-  uint64_t generation = 0;  // How often the launcher started this job again.
+  uint64_t generation = 0;  // How many times the launcher has restarted this job.
 
   bool one_host() const { return local_size == world_size; }
 };
 
-// What the command line says; absent: not given.
+// Command-line options; absent if not given.
 struct RankOptions {
   std::optional<uint32_t> rank = {};
   std::optional<uint32_t> world_size = {};
@@ -35,15 +35,16 @@ struct RankOptions {
   std::string rendezvous = {};
 };
 
-// The command line's ranks if it names any, else the first complete set of torchrun, Open MPI,
-// Slurm, PMI, Horovod and TF_CONFIG, else one rank alone. --rendezvous, then PENSTOCK_RENDEZVOUS,
-// replaces the address of any set; PENSTOCK_JOB and PENSTOCK_GENERATION replace those of any.
+// The command line's ranks if it names any. Else the first complete set of variables of torchrun,
+// Open MPI, Slurm, PMI, Horovod and TF_CONFIG. Else a single rank. --rendezvous, then
+// PENSTOCK_RENDEZVOUS, replaces the address of any set; PENSTOCK_JOB and PENSTOCK_GENERATION
+// replace those of any set.
 //
-// kInvalidArgument: no set is complete but one is begun, naming what is missing; a number that is
-// none, or a rank beyond the world.
+// kInvalidArgument: no set is complete but one is incomplete (the message names what is missing),
+// an invalid number, or a rank outside the world.
 absl::StatusOr<RankInfo> FindRank(const RankOptions& options, const Environment& environment);
 
-// The first host of a Slurm node list: "node[03-05,9],other" is "node03".
+// The first host of a Slurm node list: "node03" for "node[03-05,9],other".
 std::string FirstHost(absl::string_view node_list);
 
 }  // namespace penstock

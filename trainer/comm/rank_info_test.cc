@@ -204,7 +204,7 @@ TEST(RankInfoTest, TheCommandLineComesFirst) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--rendezvous")));
 }
 
-// As where --local-size is not given. The number is 127.0.0.1, by a name that does not say so.
+// As without --local-size. The numeric address is 127.0.0.1, given by a name that does not say so.
 TEST(LocalAddressTest, ALoopbackAddressIsForRendezvousThatSaySo) {
   auto address = [](const char* rendezvous, uint32_t local_size) {
     return LocalAddress({.world_size = 2, .local_size = local_size, .rendezvous = rendezvous});

@@ -1,4 +1,4 @@
-// Reductions of numbers over ranks, added in the order of the ranks.
+// Reductions over ranks, added in rank order.
 #ifndef PENSTOCK_TRAINER_COMM_REDUCTION_H_
 #define PENSTOCK_TRAINER_COMM_REDUCTION_H_
 
@@ -42,7 +42,7 @@ void Scale(std::span<T> values, double factor) {
   for (T& value : values) value = static_cast<T>(static_cast<double>(value) * factor);
 }
 
-// This rank's part of `values` becomes the reduction; the rest is unspecified.
+// Replaces this rank's part of `values` by the reduction; the rest is unspecified.
 template <typename T>
 absl::Status ReduceScatter(Communicator& ranks, std::span<T> values,
                            const AllreduceOptions& options) {
@@ -71,7 +71,7 @@ absl::Status ReduceScatter(Communicator& ranks, std::span<T> values,
   return absl::OkStatus();
 }
 
-// Every rank's part of `values` goes to all.
+// Sends every rank's part of `values` to all ranks.
 template <typename T>
 absl::Status GatherParts(Communicator& ranks, std::span<T> values) {
   std::vector<std::span<uint8_t>> parts;

@@ -66,7 +66,7 @@ size_t SliceBegin(size_t rank, size_t ranks, size_t count) {
   return std::min(count, rank * BlocksOf(count) / ranks * kSliceBlock);
 }
 
-// A smaller count may end in a fuller block than a larger one.
+// A smaller `count` may end in a fuller block than a larger one.
 size_t LargestSlice(size_t ranks, size_t count) {
   return (BlocksOf(count) + ranks - 1) / ranks * kSliceBlock;
 }

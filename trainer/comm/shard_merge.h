@@ -1,9 +1,9 @@
-// Sums the gradients of virtual shards over ranks, in the order that one rank would.
+// Sums the gradients of virtual shards over ranks, in the order that a single rank would use.
 //
-// The tree of additions is given and belongs to the shards, not to the ranks. Additions whose two
-// sums lie on one rank are done there; of what is left every rank gets its slice from all others,
-// does the remaining additions on it, in order, and hands the result to all. Additions are element
-// by element, so slices change no bit.
+// The tree of additions is given. It belongs to the shards, not to the ranks. Additions of two sums
+// on the same rank are done there. For the rest, every rank gets its slice from all other ranks,
+// does the remaining additions on it in order, and sends the result to all. Additions are element
+// by element, so slicing changes no bit.
 #ifndef PENSTOCK_TRAINER_COMM_SHARD_MERGE_H_
 #define PENSTOCK_TRAINER_COMM_SHARD_MERGE_H_
 
@@ -27,27 +27,28 @@ struct ShardAddition {
 };
 
 struct MergePlan {
-  std::vector<ShardAddition> local;  // Of every rank; done before the exchange.
-  std::vector<size_t> open;          // Shards whose sums are exchanged, increasing.
-  std::vector<ShardAddition> rest;   // Done after it.
+  std::vector<ShardAddition> local;  // On every rank, before the exchange.
+  std::vector<size_t> open;          // Shards whose sums are exchanged, ascending.
+  std::vector<ShardAddition> rest;   // After the exchange.
 };
 
 // Rank r of R owns the shards [rV/R, (r+1)V/R). REQUIRES: R divides V; the tree ends in shard 0.
 MergePlan PlanMerge(std::span<const ShardAddition> tree, size_t shards, size_t ranks);
 
-// The tree of --reduction fast: each rank adds up its own shards, then the ranks' sums are added in
-// their order. One sum a rank travels, whatever the numbers; the bits depend on the world size.
+// The tree of --reduction fast: each rank adds its own shards, then the ranks' sums are added in
+// rank order. Each rank sends one sum, whatever the numbers. The bits depend on the world size.
 std::vector<ShardAddition> FastTree(size_t shards, size_t ranks);
 
-// What is wrong with training `shards` virtual shards on `ranks` ranks, naming the nearest that
-// are right: kInvalidArgument unless the ranks are a power of two that divides the shards.
+// kInvalidArgument unless the number of ranks is a power of two that divides `shards`; the message
+// names the nearest valid numbers.
 absl::Status CheckShardsAndRanks(size_t shards, size_t ranks);
 
-// Of `count` numbers rank r adds [SliceBegin(r), SliceBegin(r + 1)), wherever they lie: whole
-// blocks of so many, 64 bytes of floats, as evenly as that goes.
+// Of `count` numbers, rank r adds [SliceBegin(r), SliceBegin(r + 1)), whatever their addresses.
+// Slices are whole blocks of kSliceBlock numbers (64 bytes of floats), divided as evenly as
+// possible.
 inline constexpr size_t kSliceBlock = 16;
 size_t SliceBegin(size_t rank, size_t ranks, size_t count);
-// The most numbers of a slice, of `count` or fewer.
+// The largest slice of any `count` up to this one.
 size_t LargestSlice(size_t ranks, size_t count);
 
 // Not thread-safe.
@@ -55,25 +56,25 @@ class ShardMerge {
  public:
   using Add = absl::FunctionRef<void(const float* addend, size_t count, float* sum)>;
 
-  // `ranks` must outlive it. `size`: floats of one shard's gradients. What travels is rounded to
-  // `wire`, and the sum too, so that it is still the same on all ranks.
+  // `ranks` must outlive this object. `size` is the number of floats of one shard's gradients. Sent
+  // data is rounded to `wire`, and so is the sum, so that it is the same on all ranks.
   ShardMerge(Communicator& ranks, std::span<const ShardAddition> tree, size_t shards, size_t size,
              WireFloat wire = WireFloat::kFp32);
 
-  // [first, first + count) of a shard's gradients.
+  // The elements [first, first + count) of a shard's gradients.
   struct Range {
     size_t first, count;
   };
 
-  // gradients: (this rank's shards, size). Its first `size` become the sum of all shards of all
+  // gradients: (this rank's shards, size). The first `size` become the sum of all shards of all
   // ranks, the same bits everywhere; the rest is unspecified.
   absl::Status Run(float* gradients, Add add) { return Run(gradients, {0, size_}, add); }
-  // The same of a range of each shard, which alone is read and written. In whatever ranges it is
-  // done, the bits are the same.
+  // The same for a range of each shard; reads and writes nothing else. The bits do not depend on
+  // the ranges.
   absl::Status Run(float* gradients, Range range, Add add);
 
-  // The two halves of Run(): what needs no other rank, which several threads may do of ranges that
-  // do not overlap, and the rest.
+  // The two halves of Run(). AddOwn() needs no other rank, and several threads may call it for
+  // ranges that do not overlap. AddOthers() does the rest.
   void AddOwn(float* gradients, Range range, Add add) const;
   absl::Status AddOthers(float* gradients, Range range, Add add);
 
@@ -86,11 +87,12 @@ class ShardMerge {
     const size_t begin = SliceBegin(rank, ranks_.size(), count);
     return {begin, SliceBegin(rank + 1, ranks_.size(), count) - begin};
   }
-  // Of `count` floats of each shard; `gradients` points to the first of this rank's first shard.
+  // For `count` floats of each shard; `gradients` points at the first one of this rank's first
+  // shard.
   absl::Status ExchangeSlices(float* gradients, size_t count);
   void AddSlices(float* gradients, size_t count, Add add);
   absl::Status GatherSlices(float* gradients, size_t count);
-  // The same with 16-bit numbers on the way; of one open shard a rank.
+  // The same with 16-bit numbers, for one open shard per rank.
   absl::Status ExchangeHalves(float* gradients, size_t count);
   absl::Status GatherHalves(float* gradients, size_t count);
 
@@ -102,7 +104,7 @@ class ShardMerge {
   const WireFloat wire_;
   std::vector<uint16_t> sent_halves_, received_halves_;
   std::vector<float> received_;      // This rank's slice of other ranks' open shards.
-  std::vector<float*> open_slices_;  // Of each open shard, while Run() is under way.
+  std::vector<float*> open_slices_;  // For each open shard, during Run().
 };
 
 }  // namespace penstock

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// At distance 1, 2, 4, ...
+// Additions at distances 1, 2, 4, ...
 std::vector<ShardAddition> Tree(size_t shards) {
   std::vector<ShardAddition> tree;
   for (size_t distance = 1; distance < shards; distance *= 2) {
@@ -55,7 +55,7 @@ TEST(PlanMergeTest, PowersOfTwoLeaveOneSumARank) {
               ElementsAre(ShardAddition{0, 2}, ShardAddition{4, 6}, ShardAddition{0, 4}));
 }
 
-// Of 6 shards on 2 ranks, 2 + 3 crosses the border, so that 0 + 2 and 4 + 5 ... must wait for it.
+// With 6 shards on 2 ranks, 2 + 3 crosses ranks, so that 0 + 2 and 4 + 5 ... must wait for it.
 TEST(PlanMergeTest, AnAdditionThatNeedsAnotherRanksWaits) {
   const MergePlan plan = PlanMerge(Tree(6), 6, 2);
   EXPECT_THAT(plan.local, ElementsAre(ShardAddition{0, 1}, ShardAddition{4, 5}));
@@ -85,7 +85,7 @@ struct World {
 
 class ShardMergeTest : public testing::TestWithParam<World> {
  protected:
-  // Sizes that slices do not divide; values whose sum depends on the order of the additions.
+  // Sizes that slices do not divide, and values whose sum depends on the order of the additions.
   static constexpr size_t kSize = 1003;
 
   static std::vector<float> Gradients(size_t first, size_t count) {
@@ -121,7 +121,7 @@ TEST_P(ShardMergeTest, EveryRankHasTheBitsOfOneRankAlone) {
   });
 }
 
-// A rank sends a sum as halves only if it has no other one to send.
+// A rank sends a sum as halves only if it has no other sum to send.
 using SeveralSumsOfARankTest = ShardMergeTest;
 
 INSTANTIATE_TEST_SUITE_P(Worlds, SeveralSumsOfARankTest, testing::Values(World{12, 4}));
@@ -138,7 +138,7 @@ class FastMergeTest : public ShardMergeTest {
  protected:
   using Make = std::function<std::vector<float>(size_t first_shard, size_t count)>;
 
-  // Of every rank: all the same.
+  // From every rank; all are equal.
   static std::vector<float> MergedFast(World world, WireFloat wire, const Make& make = Gradients) {
     std::vector<std::vector<float>> merged(world.ranks);
     RunRanks(world.ranks, [&](RankGroup& group) {
@@ -157,8 +157,7 @@ class FastMergeTest : public ShardMergeTest {
 INSTANTIATE_TEST_SUITE_P(Worlds, FastMergeTest,
                          testing::Values(World{8, 2}, World{9, 3}, World{12, 4}, World{3, 3}));
 
-// Of numbers up to 2^23, of which 12 are added: rounding costs 2^-24 of that in float, 2^-8 in
-// bf16.
+// Twelve numbers of up to 2^23 are added: rounding costs 2^-24 of that in float, 2^-8 in bf16.
 TEST_P(FastMergeTest, IsTheSumWithinRoundingAndTheSameOnAllRanks) {
   std::vector<double> sum(kSize);
   const std::vector<float> gradients = Gradients(0, GetParam().shards);
@@ -172,8 +171,8 @@ TEST_P(FastMergeTest, IsTheSumWithinRoundingAndTheSameOnAllRanks) {
   EXPECT_NE(bf16, exact);
 }
 
-// Gradients are small: of 1e-7, where fp16's own numbers end, nothing is lost but its rounding, nor
-// of AdamW's epsilon more than half a hundredth.
+// Gradients are small. At 1e-7, where fp16 itself ends, only rounding is lost. At AdamW's epsilon,
+// at most half a percent is lost.
 TEST_P(FastMergeTest, SmallGradientsKeepTheirPrecisionInFp16) {
   for (const auto& [size, most] : {std::pair{1e-2, 5e-4}, {1e-7, 5e-4}, {1e-8, 5e-3}}) {
     auto make = [size = size](size_t first, size_t count) {
@@ -225,7 +224,7 @@ TEST(HalfTest, RoundsToTheNearest) {
   EXPECT_EQ(round(WireFloat::kFp16, 1.001f), 1.0009765625f);
   EXPECT_EQ(round(WireFloat::kFp16, 63.96875f), 63.96875f);
   EXPECT_EQ(round(WireFloat::kFp16, -64.0f), -INFINITY);
-  EXPECT_EQ(round(WireFloat::kFp16, 1.00048828125f), 1.0f);  // A tie goes to the even one.
+  EXPECT_EQ(round(WireFloat::kFp16, 1.00048828125f), 1.0f);  // A tie goes to even.
   EXPECT_EQ(round(WireFloat::kFp16, 1.00146484375f), 1.001953125f);
   EXPECT_EQ(round(WireFloat::kFp16, 6e-11f), 0x1p-34f);
 }

@@ -20,7 +20,7 @@
 namespace penstock {
 namespace {
 
-// Messages that go one way between this rank and another, each behind its size.
+// Messages in one direction between this rank and another. Each follows its size.
 class MessageQueue {
  public:
   void Add(const uint8_t* bytes, size_t size) {
@@ -28,21 +28,21 @@ class MessageQueue {
   }
   bool done() const { return next_ == messages_.size(); }
 
-  // What is left of the first message that is not done.
+  // The remaining bytes of the first message that is not done.
   std::array<iovec, 2> Rest();
-  // So many bytes of that have travelled. kInternal: it is of another size than its receiver
-  // expects.
+  // Records that `bytes` more have travelled. kInternal: the message has another size than its
+  // receiver expects.
   absl::Status Advance(size_t bytes);
 
  private:
   struct Message {
-    uint64_t told_size;  // What travels before it.
+    uint64_t told_size;  // Sent ahead of the bytes.
     uint8_t* bytes;
     size_t size;
   };
   std::vector<Message> messages_;
   size_t next_ = 0;
-  size_t travelled_ = 0;  // Of messages_[next_], with the size before it.
+  size_t travelled_ = 0;  // Of messages_[next_], including its size.
 };
 
 std::array<iovec, 2> MessageQueue::Rest() {
@@ -68,7 +68,7 @@ absl::Status MessageQueue::Advance(size_t bytes) {
   return absl::OkStatus();
 }
 
-// What travels between this rank and another.
+// The messages between this rank and one other.
 struct Lane {
   size_t peer;
   int socket;
@@ -79,7 +79,7 @@ struct Lane {
   }
 };
 
-// What the socket takes or has now; `moved`: it was something.
+// Moves what the socket accepts or has now. Sets `moved` if that is anything.
 absl::Status SendSome(Lane& lane, bool& moved) {
   std::array<iovec, 2> rest = lane.out.Rest();
   msghdr message = {};
@@ -127,12 +127,12 @@ class SocketCommunicator final : public Communicator {
   absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
 
  private:
-  // One for each rank with which messages travel.
+  // One lane for each rank that exchanges messages with this one.
   std::vector<Lane> MakeLanes(const Travelling& travelling) const;
   absl::Status MoveAll(std::vector<Lane>& lanes);
-  // Waits until something can move, and moves it, which renews `patience`.
+  // Waits until something can move, moves it, and renews `patience`.
   absl::Status MoveReady(std::vector<Lane>& lanes, Patience& patience);
-  // Makes a failed exchange with `peer` the error that everything ends with.
+  // Turns a failed exchange with `peer` into the error that ends the communicator.
   absl::Status Fail(size_t peer, const absl::Status& status);
 
   const size_t rank_;

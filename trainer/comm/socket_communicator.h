@@ -1,4 +1,4 @@
-// Ranks on CPUs, over TCP, by the system's sockets alone: for programs that have no Gloo.
+// Connects ranks on CPUs over TCP with the system's sockets alone, for programs without Gloo.
 #ifndef PENSTOCK_TRAINER_COMM_SOCKET_COMMUNICATOR_H_
 #define PENSTOCK_TRAINER_COMM_SOCKET_COMMUNICATOR_H_
 
@@ -11,8 +11,8 @@ namespace penstock {
 
 inline constexpr char kSocketsName[] = "sockets";
 
-// As TcpWay::connect. Each message travels behind its size: one of another size than is expected
-// ends the communicator with kInternal.
+// Same contract as TcpWay::connect. Each message follows its size. A message of another size than
+// expected ends the communicator with kInternal.
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectSockets(const RankInfo& info,
                                                              StoreClient& store,
                                                              const TcpOptions& options);

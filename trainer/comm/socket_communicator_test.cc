@@ -46,7 +46,7 @@ TEST(SocketMeshTest, ARankThatDoesNotComeIsNamed) {
   ExpectThatOneWhoDoesNotComeIsNamed(ConnectBy(ConnectSockets));
 }
 
-// A connection to rank 0's address, which is the first of what it tells others.
+// Opens a connection to rank 0's address, the first part of what it tells the others.
 UniqueFd ConnectToRank0(StoreClient& store) {
   const std::string endpoint = *store.Get("sockets/0", absl::Hours(1));
   sockaddr_storage address = {};
@@ -56,7 +56,8 @@ UniqueFd ConnectToRank0(StoreClient& store) {
   return fd;
 }
 
-// One says nothing, one that it is rank 1, without the token, and one goes: before rank 1 comes.
+// Before rank 1 comes, one says nothing, one claims to be rank 1 without the token, one
+// disconnects.
 TEST(SocketMeshTest, StrangersThatConnectAreNoRanks) {
   RankGroupOptions options;
   options.connect = [](const RankInfo& info, StoreClient& store,
@@ -72,7 +73,7 @@ TEST(SocketMeshTest, StrangersThatConnectAreNoRanks) {
       2, [](RankGroup& group) { EXPECT_OK(group.communicator().Barrier()); }, options);
 }
 
-// Much more than sockets hold: nobody sends all before it receives.
+// Far more data than sockets hold: no rank can send everything before it receives.
 TEST(SocketCommunicatorTest, LargeMessagesTravelBothWaysAtOnce) {
   RunRanks(2,
            [](RankGroup& group) {

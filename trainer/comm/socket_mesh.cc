@@ -37,19 +37,19 @@ absl::StatusOr<bool> LossAlarm::Poll(std::vector<pollfd>& sockets, const Patienc
 
 namespace {
 
-constexpr size_t kMaxStrangers = 64;  // Connections that said nothing yet, beside one of each rank.
+constexpr size_t kMaxStrangers = 64;  // Silent connections, in addition to one per rank.
 
 using Token = std::array<uint8_t, 16>;
 
-// What a rank tells the others through the store. As bytes: ranks of other programs are refused
-// before, or by its size.
+// A rank's entry in the store for the others, as raw bytes. Ranks of other programs are refused
+// earlier, or by its size.
 struct Endpoint {
   sockaddr_storage address;
   uint64_t size;  // Of the address.
   Token token;
 };
 
-// What a rank says first where it connects.
+// The first bytes that a rank sends on a new connection.
 struct Hello {
   Token token;
   uint32_t rank;
@@ -66,12 +66,12 @@ absl::StatusOr<Token> RandomToken() {
 absl::StatusOr<UniqueFd> OpenSocket(int family) {
   UniqueFd fd(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return ErrnoToStatus(errno, "socket");
-  const int yes = 1;  // Inherited by what it accepts.
+  const int yes = 1;  // Accepted sockets inherit it.
   setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   return fd;
 }
 
-// At a free port of `host`, which `endpoint` then has.
+// Listens at a free port of `host`, and stores the address in `endpoint`.
 absl::StatusOr<UniqueFd> Listen(const std::string& host, Endpoint& endpoint) {
   addrinfo hints = {};
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
@@ -122,7 +122,8 @@ absl::Status SocketMesh::ConnectTo(uint32_t peer, absl::Duration timeout) {
     PENSTOCK_ASSIGN_OR_RETURN(const bool going_on, alarm_.Poll(polled, patience));
     if (!going_on) return NotWithin(timeout);
   }
-  // The first bytes of a connection find room. Of one that failed it is the reason that comes back.
+  // The first bytes always fit the socket's buffer. If the connection failed, send() returns the
+  // reason.
   const Hello hello{endpoint.token, info_.rank};
   if (send(fd.get(), &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello) {
     return ErrnoToStatus(errno, "connect");
@@ -138,13 +139,13 @@ absl::Status SocketMesh::Accept() {
     silent_.push_back(std::move(fd));
     return absl::OkStatus();
   }
-  // Others are of one connection, which is gone: accept(2).
+  // Other errors concern one connection, which is gone: accept(2).
   const bool short_of = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
   return short_of ? ErrnoToStatus(errno, "accept") : absl::OkStatus();
 }
 
-// Where it is a rank that speaks, the connection is that rank's; else it is closed. A Hello is the
-// first twenty bytes of a connection, which come at once.
+// Assigns the connection to its rank if a rank's Hello arrives; else closes it. A Hello is the
+// first twenty bytes of a connection, which arrive together.
 void SocketMesh::Meet(UniqueFd connection) {
   Hello hello;
   if (recv(connection.get(), &hello, sizeof hello, 0) != sizeof hello) return;
@@ -165,13 +166,14 @@ absl::Status SocketMesh::AwaitPeer(uint32_t peer, absl::Duration timeout) {
     }
     std::erase_if(silent_, [](const UniqueFd& fd) { return !fd.valid(); });
     if (polled[0].revents != 0) PENSTOCK_RETURN_IF_ERROR(Accept());
-    // Strangers may keep it busy.
+    // Strangers may keep this loop busy.
     if (!sockets_[peer].valid() && patience.ended()) return NotWithin(timeout);
   }
   return absl::OkStatus();
 }
 
-// To lower ranks, whose listeners take it whatever they do; then from higher ones.
+// Connects to lower ranks first, whose listeners always accept, then awaits connections from higher
+// ones.
 absl::Status SocketMesh::Connect(const std::string& host, absl::Duration timeout) {
   Endpoint endpoint = {};
   PENSTOCK_ASSIGN_OR_RETURN(endpoint.token, RandomToken());

@@ -1,4 +1,4 @@
-// TCP connections between all ranks, whose making can be ended from another thread.
+// TCP connections between all ranks. Another thread can end the connecting.
 #ifndef PENSTOCK_TRAINER_COMM_SOCKET_MESH_H_
 #define PENSTOCK_TRAINER_COMM_SOCKET_MESH_H_
 
@@ -20,16 +20,16 @@
 
 namespace penstock {
 
-// Waiting for sockets that the loss of a rank ends.
-// Not thread-safe: one thread waits, whoever the store tells wakes it.
+// Waits for sockets; the loss of a rank ends the wait. Not thread-safe: one thread waits, and the
+// store's callback thread wakes it.
 class LossAlarm {
  public:
-  // `store` must outlive it.
+  // `store` must outlive this object.
   explicit LossAlarm(StoreClient& store);
   ~LossAlarm();
 
-  // As poll(2): true, and what `revents` then say, or false once `patience` has ended. As
-  // StoreClient::lost(): a rank was lost, from then on always.
+  // Like poll(2): returns true, with `revents` set, or false once `patience` has ended. Errors are
+  // those of StoreClient::lost(): once a rank is lost, every call fails.
   absl::StatusOr<bool> Poll(std::vector<pollfd>& sockets, const Patience& patience);
 
  private:
@@ -40,17 +40,17 @@ class LossAlarm {
 // Not thread-safe.
 class SocketMesh {
  public:
-  // Both must outlive it.
+  // `store` and `alarm` must outlive this object.
   SocketMesh(const RankInfo& info, StoreClient& store, LossAlarm& alarm)
       : info_(info), store_(store), alarm_(alarm), sockets_(info.world_size) {}
 
-  // Connects this rank with every other one, which call it too. `host` is a numeric address of this
-  // host. kUnavailable: a rank was lost, or cannot be reached, naming it; kDeadlineExceeded: one
-  // has not come within `timeout`, which each in turn is granted anew, for its address and for its
-  // connection. Once.
+  // Connects this rank with every other one; all must call this, once. `host` is a numeric address
+  // of this host. kUnavailable: a rank was lost or cannot be reached; the message names it.
+  // kDeadlineExceeded: a rank did not come within `timeout`, which applies anew to each rank's
+  // address and to each rank's connection.
   absl::Status Connect(const std::string& host, absl::Duration timeout);
 
-  // Of each rank, but for this one; they do not block.
+  // The sockets of all other ranks, indexed by rank. They do not block.
   std::vector<UniqueFd> TakeSockets() { return std::move(sockets_); }
 
  private:
@@ -63,8 +63,8 @@ class SocketMesh {
   StoreClient& store_;
   LossAlarm& alarm_;
   UniqueFd listener_;
-  std::vector<UniqueFd> silent_;   // Accepted; who it is was not said yet.
-  std::array<uint8_t, 16> token_;  // Who connects here must know it from the store.
+  std::vector<UniqueFd> silent_;   // Accepted, but not identified yet.
+  std::array<uint8_t, 16> token_;  // A connecting rank must know it from the store.
   std::vector<UniqueFd> sockets_;
 };
 

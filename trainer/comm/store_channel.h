@@ -1,5 +1,5 @@
-// How both ends of the ranks' store notice that the other host is gone: a killed process closes
-// its connection at once; one whose host died or stopped leaves pings unanswered.
+// Settings with which both ends of the ranks' store detect that the other host is gone. A killed
+// process closes its connection at once; one whose host died or stopped does not answer pings.
 #ifndef PENSTOCK_TRAINER_COMM_STORE_CHANNEL_H_
 #define PENSTOCK_TRAINER_COMM_STORE_CHANNEL_H_
 

@@ -24,9 +24,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How often a wait looks at what no condition variable tells.
+// Interval at which a wait polls conditions that notify no condition variable.
 constexpr std::chrono::milliseconds kLook{50};
-// Within which a broken connection is known to be one.
+// The time within which a broken connection is detected.
 constexpr absl::Duration kVerdictTimeout = absl::Seconds(5);
 
 Clock::time_point DeadlineAfter(absl::Duration timeout) {
@@ -54,7 +54,7 @@ class GrpcStoreClient final : public StoreClient {
     context_.TryCancel();
   }
 
-  // kUnavailable: may be tried again.
+  // kUnavailable: you may try again.
   absl::Status Start(const std::shared_ptr<grpc::Channel>& channel, absl::Duration timeout,
                      Clock::time_point deadline, const std::function<bool()>& should_stop);
 
@@ -78,7 +78,7 @@ class GrpcStoreClient final : public StoreClient {
   void EndStream(const grpc::Status& status);
   void WaitForEnd(std::chrono::milliseconds timeout);
   absl::Status Write(const v1::RankMessage& message);
-  // Says of a connection that broke which rank was lost.
+  // Writes an entry. If the connection broke, returns which rank was lost.
   absl::Status WriteEntry(const v1::RankMessage& message);
   absl::Status NotAllHere(absl::Duration timeout) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -129,12 +129,12 @@ absl::Status GrpcStoreClient::Start(const std::shared_ptr<grpc::Channel>& channe
   hello.mutable_hello()->set_world_size(info_.world_size);
   hello.mutable_hello()->set_host(LocalHostName());
   hello.mutable_hello()->set_pid(static_cast<uint32_t>(getpid()));
-  (void)Write(hello);  // A broken stream tells why when it is read.
+  (void)Write(hello);  // If the stream is broken, reading it says why.
   PENSTOCK_RETURN_IF_ERROR(StartListening());
 
   MutexLock lock(&mutex_);
   while (!(missing_.has_value() && missing_->empty())) {
-    // First: others that are stopped too may have ended.
+    // Must come first: if other ranks are stopped too, they may have ended already.
     if (should_stop && should_stop())
       return absl::CancelledError("stopped while ranks were joining");
     if (ended_.has_value()) return *ended_;
@@ -195,13 +195,13 @@ void GrpcStoreClient::EndStream(const grpc::Status& status) {
     MutexLock lock(&mutex_);
     lost = missing_.has_value() && !leaving_;
   }
-  // First, so that nobody takes it for an end that may be tried again.
+  // Must come first, so that nobody takes this for an end after which to try again.
   if (lost) {
     Lose(absl::UnavailableError(
         absl::StrCat("rank 0 died, or its host cannot be reached (", info_.rendezvous, ")")));
   }
   MutexLock lock(&mutex_);
-  // A store that ends cancels its calls: no interruption of this rank.
+  // A store that ends cancels its calls, which is not an interruption of this rank.
   const bool went = status.ok() || status.error_code() == grpc::StatusCode::CANCELLED;
   ended_ = went ? absl::UnavailableError("rank 0's store has ended")
                 : absl::Status(static_cast<absl::StatusCode>(status.error_code()),
@@ -274,7 +274,7 @@ void GrpcStoreClient::Leave(const absl::Status& why) {
   v1::RankMessage message;
   message.mutable_leave()->set_error(std::string(why.message()));
   message.mutable_leave()->set_interrupted(absl::IsCancelled(why));
-  (void)Write(message);  // A store that is gone needs no telling.
+  (void)Write(message);  // A store that is gone needs no message.
 }
 
 absl::Status GrpcStoreClient::WaitForLost(absl::Duration timeout) const {
@@ -292,7 +292,7 @@ void GrpcStoreClient::WaitForEnd(std::chrono::milliseconds timeout) {
   }
 }
 
-// Connects, in slices so that a stop is noticed.
+// Connects in slices, so that a stop is noticed.
 absl::Status Connect(grpc::Channel& channel, Clock::time_point deadline,
                      const std::function<bool()>& should_stop) {
   while (Clock::now() < deadline) {
@@ -326,7 +326,7 @@ absl::StatusOr<std::unique_ptr<StoreClient>> StoreClient::Join(
                                            " within ", absl::FormatDuration(timeout),
                                            "; is it started, and open to this host?"));
     }
-    std::this_thread::sleep_for(kLook);  // Between two tries.
+    std::this_thread::sleep_for(kLook);  // Pause between two attempts.
   }
 }
 

@@ -1,4 +1,4 @@
-// One rank's end of the ranks' store.
+// A rank's client of the ranks' store.
 #ifndef PENSTOCK_TRAINER_COMM_STORE_CLIENT_H_
 #define PENSTOCK_TRAINER_COMM_STORE_CLIENT_H_
 
@@ -18,9 +18,10 @@ namespace penstock {
 // Thread-safe.
 class StoreClient {
  public:
-  // Returns once every rank of the world is here.
-  // kUnavailable: rank 0 cannot be reached, or ranks are missing after `timeout`, naming them;
-  // else as proto/rank_store.proto has it. kCancelled: should_stop() said so, here or on another.
+  // Returns once every rank of the world has joined. kUnavailable: rank 0 cannot be reached.
+  // kDeadlineExceeded: ranks are missing after `timeout`; the message names them. kCancelled:
+  // should_stop() returned true, here or on another rank. Other errors are those of
+  // proto/rank_store.proto.
   static absl::StatusOr<std::unique_ptr<StoreClient>> Join(
       const RankInfo& info, absl::Duration timeout, const std::function<bool()>& should_stop = {});
 
@@ -28,24 +29,26 @@ class StoreClient {
   virtual ~StoreClient() = default;
 
   virtual absl::Status Put(const std::string& key, const std::string& value) = 0;
-  // Of `values`, one for each rank, every rank gets its own alone.
+  // Sends each rank its own one of `values`, which has one value for each rank.
   virtual absl::Status PutForEach(const std::string& key,
                                   const std::vector<std::string>& values) = 0;
-  // For that rank alone.
+  // Sends `value` to that rank only.
   virtual absl::Status PutFor(uint32_t rank, const std::string& key, const std::string& value) = 0;
-  // Waits until some rank has put it. kDeadlineExceeded; as lost(): a rank was lost meanwhile.
+  // Waits until some rank has put the key. kDeadlineExceeded: no rank did. If a rank is lost
+  // meanwhile, returns lost().
   virtual absl::StatusOr<std::string> Get(const std::string& key, absl::Duration timeout) = 0;
-  // Tells the others that this rank ends: done, interrupted (kCancelled), or why it failed. Once;
-  // later calls do nothing.
+  // Tells the others that this rank ends: done, interrupted (kCancelled), or with an error. Later
+  // calls do nothing.
   virtual void Leave(const absl::Status& why) = 0;
 
-  // OK, or which rank was lost first and why: kCancelled where it was interrupted, else
+  // OK, or the rank that was lost first and why: kCancelled if it was interrupted, else
   // kUnavailable.
   virtual absl::Status lost() const = 0;
-  // Waits for the same at most `timeout`.
+  // Waits up to `timeout` for a loss, and returns lost().
   virtual absl::Status WaitForLost(absl::Duration timeout) const = 0;
-  // Called once, on another thread or at once, when a rank is lost: one callback of each `owner`,
-  // in the order they came. Null: no longer; it is not running then.
+  // Sets the callback of `owner`, called once when a rank is lost, on another thread or at once.
+  // Callbacks run in the order in which they were set. Null removes it, and returns when it is not
+  // running.
   virtual void OnLost(const void* owner, std::function<void(const absl::Status&)> callback) = 0;
 };
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::chrono::seconds kLeaveTimeout{5};
 
-// One rank's call. gRPC owns it until OnDone().
+// The call of one rank. gRPC owns it until OnDone().
 class Attendance final : public grpc::ServerBidiReactor<v1::RankMessage, v1::StoreMessage>,
                          public StoreMember {
  public:
@@ -77,7 +77,7 @@ class Attendance final : public grpc::ServerBidiReactor<v1::RankMessage, v1::Sto
     FinishIfDue();
   }
 
-  // The front stays where it is until it is written.
+  // The front element stays in place until it is written.
   void WriteFirst() {
     const v1::StoreMessage* first;
     {
@@ -87,7 +87,7 @@ class Attendance final : public grpc::ServerBidiReactor<v1::RankMessage, v1::Sto
     StartWrite(first);
   }
 
-  // What was told before is still written.
+  // Earlier messages are still written.
   void End(grpc::Status status) {
     if (rank_.has_value()) table_.Remove(*std::exchange(rank_, std::nullopt));
     {
@@ -108,7 +108,7 @@ class Attendance final : public grpc::ServerBidiReactor<v1::RankMessage, v1::Sto
 
   StoreTable& table_;
   v1::RankMessage received_;
-  std::optional<uint32_t> rank_;  // Once it has joined; of the reading side.
+  std::optional<uint32_t> rank_;  // Set once it has joined; used by the reading side.
   Mutex mutex_;
   std::deque<v1::StoreMessage> outbox_ ABSL_GUARDED_BY(mutex_);  // The first is being written.
   std::optional<grpc::Status> end_;  // Written under mutex_; constant once set.
@@ -142,7 +142,7 @@ class GrpcStore final : public StoreServer, private v1::RankStore::CallbackServi
 
 bool IsUnix(const std::string& rendezvous) { return absl::StartsWith(rendezvous, "unix"); }
 
-// What rank 0 listens at, for ranks that reach it by the name `host`.
+// The address that rank 0 listens at, for ranks that reach it by the name `host`.
 std::string ListenAddress(const std::string& host, const std::string& port) {
   const bool loopback =
       host == "localhost" || host == "[::1]" || absl::StartsWith(host, "127.0.0.");

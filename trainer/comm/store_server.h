@@ -1,4 +1,4 @@
-// The ranks' store over gRPC: a translation of StoreTable.
+// Serves the ranks' store over gRPC, by translating StoreTable.
 #ifndef PENSTOCK_TRAINER_COMM_STORE_SERVER_H_
 #define PENSTOCK_TRAINER_COMM_STORE_SERVER_H_
 
@@ -13,15 +13,15 @@ namespace penstock {
 // Thread-safe.
 class StoreServer {
  public:
-  // Serves at info.rendezvous until destroyed: HOST:PORT (all addresses of this host, unless HOST
-  // is a loopback one) or unix-abstract:NAME.
-  // kUnavailable: the address cannot be listened at, saying what to do.
+  // Serves at info.rendezvous until destroyed: at HOST:PORT (on all addresses of this host, unless
+  // HOST is a loopback address) or unix-abstract:NAME. kUnavailable: cannot listen at the address;
+  // the message says what to do.
   static absl::StatusOr<std::unique_ptr<StoreServer>> Start(const RankInfo& info);
 
-  // Waits some seconds for ranks that have not left, so that all hear why the others end.
+  // Waits some seconds for ranks that have not left, so that all hear why others end.
   virtual ~StoreServer() = default;
 
-  // For rank 0 itself and tests; port 0 was replaced by the one taken.
+  // For rank 0 itself and for tests; port 0 is replaced by the chosen port.
   virtual std::string address() const = 0;
 };
 

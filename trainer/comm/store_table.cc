@@ -42,13 +42,14 @@ absl::Status StoreTable::Check(const v1::RankHello& hello) const {
 absl::Status StoreTable::Join(const v1::RankHello& hello, StoreMember& member) {
   MutexLock lock(&mutex_);
   if (absl::Status status = Check(hello); !status.ok()) return status;
-  // Before it is one of them: all are told of each rank, and not of all that are missing still.
+  // Announces the rank before adding it: members hear of each new rank, not of all those still
+  // missing.
   v1::StoreMessage joined;
   joined.mutable_joined()->set_rank(hello.rank());
   TellAll(joined);
   ranks_[hello.rank()] = {&member, absl::StrCat("pid ", hello.pid(), " on ", hello.host()), false};
   for (const auto& [key, entry] : entries_) TellEntry(hello.rank(), entry);
-  if (ranks_.size() == world_size_) entries_.clear();  // Nobody is to come.
+  if (ranks_.size() == world_size_) entries_.clear();  // No rank is left to come.
   TellMissing(member);
   if (lost_.has_value()) {
     v1::StoreMessage message;

@@ -1,4 +1,4 @@
-// What rank 0 knows about the ranks of its training; speaks no RPC.
+// Rank 0's knowledge about the ranks of its training; does no RPC.
 #ifndef PENSTOCK_TRAINER_COMM_STORE_TABLE_H_
 #define PENSTOCK_TRAINER_COMM_STORE_TABLE_H_
 
@@ -16,32 +16,33 @@
 
 namespace penstock {
 
-// One connected rank, as the table speaks to it.
+// One connected rank, to which the table sends messages.
 class StoreMember {
  public:
-  // Called with the table locked; must neither block nor call back.
+  // Called with the table locked; must neither block nor call the table.
   virtual void Tell(const v1::StoreMessage& message) = 0;
 
  protected:
   ~StoreMember() = default;
 };
 
-// Thread-safe. A member must be removed before it ends.
+// Thread-safe. A member must be removed before it is destroyed.
 class StoreTable {
  public:
   StoreTable(std::string job, uint64_t generation, uint32_t world_size);
 
-  // Errors as proto/rank_store.proto has them; then `member` is not kept.
+  // Errors are those of proto/rank_store.proto; then `member` is not kept.
   absl::Status Join(const v1::RankHello& hello, StoreMember& member);
-  // Tells everyone, the sender too; of `values` each rank its own; or one that has joined, `to`.
-  // kInvalidArgument: not as many values as ranks, or no such rank.
+  // Sends the entry to everyone, including the sender; or each rank its own one of `values`; or
+  // only to the rank `to`, which must have joined. kInvalidArgument: the number of values differs
+  // from the number of ranks, or there is no such rank.
   absl::Status Put(const v1::StoreEntry& entry);
-  // The rank says that it ends: done, interrupted, or why it failed.
+  // Records that the rank ends: done, interrupted, or failed.
   void Leave(uint32_t rank, const v1::RankLeave& leave);
-  // The rank's connection ended; without a Leave() before, it is lost.
+  // Records that the rank's connection ended. Without an earlier Leave(), the rank is lost.
   void Remove(uint32_t rank);
 
-  // False: after `timeout` members are still connected.
+  // Returns false if members are still connected after `timeout`.
   bool WaitUntilEmpty(std::chrono::milliseconds timeout);
 
  private:
@@ -63,10 +64,10 @@ class StoreTable {
   const uint32_t world_size_;
   Mutex mutex_;
   CondVar changed_;
-  std::map<uint32_t, Rank> ranks_ ABSL_GUARDED_BY(mutex_);  // That have joined.
-  // By their keys; for ranks that have not joined yet.
+  std::map<uint32_t, Rank> ranks_ ABSL_GUARDED_BY(mutex_);  // Ranks that have joined.
+  // By key; kept for ranks that have not joined yet.
   std::map<std::string, v1::StoreEntry> entries_ ABSL_GUARDED_BY(mutex_);
-  std::optional<v1::RankLost> lost_ ABSL_GUARDED_BY(mutex_);  // The first.
+  std::optional<v1::RankLost> lost_ ABSL_GUARDED_BY(mutex_);  // The first loss.
 };
 
 }  // namespace penstock

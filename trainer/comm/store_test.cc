@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// What a rank was told.
+// Collects the messages to a rank.
 class Ear final : public StoreMember {
  public:
   void Tell(const v1::StoreMessage& message) override { heard.push_back(message); }
@@ -113,7 +113,7 @@ TEST_F(StoreTableTest, WhatIsForOneRankReachesThatOneAlone) {
   EXPECT_THAT(table_.Put(entry), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rank 2")));
 }
 
-// Counts what rank 0 would send.
+// Counts the bytes that rank 0 would send.
 class Scale final : public StoreMember {
  public:
   explicit Scale(uint64_t& bytes) : bytes_(bytes) {}
@@ -125,7 +125,7 @@ class Scale final : public StoreMember {
 
 TEST(StoreTableSizeTest, MeetingCostsTheSquareOfTheRanks) {
   constexpr uint32_t kRanks = 256;
-  constexpr uint64_t kAddress = 136;  // Of Gloo's.
+  constexpr uint64_t kAddress = 136;  // Size of Gloo's addresses.
   StoreTable table("job", 2, kRanks);
   uint64_t bytes = 0;
   std::vector<Scale> scales(kRanks, Scale(bytes));
@@ -164,7 +164,7 @@ TEST_F(StoreTableTest, AConnectionThatBreaksIsALostRank) {
   for (uint32_t r : {0, 1, 2}) ASSERT_OK(table_.Join(Hello(r), ears_[r]));
   table_.Remove(1);
   EXPECT_THAT(ears_[0].lost(), ElementsAre(HasSubstr("rank 1 (pid 41 on host) died")));
-  table_.Remove(2);  // It ends because of rank 1: no news.
+  table_.Remove(2);  // It ends because of rank 1, so nothing new.
   EXPECT_EQ(ears_[0].lost().size(), 1u);
 }
 

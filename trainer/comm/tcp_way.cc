@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// They would wait for each other in vain.
+// Ranks with different ways would wait for each other for ever.
 absl::Status CheckSameWay(const RankInfo& info, StoreClient& store, const TcpOptions& options,
                           const std::string& own) {
   auto key = [](size_t rank) { return absl::StrCat("tcp/", rank); };
@@ -32,7 +32,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> ConnectTcp(const RankInfo& info, S
   return way.connect(info, store, options);
 }
 
-// A rank often sees first that a peer is gone; the store knows why.
+// A rank often sees the loss of a peer first; the store knows the reason.
 absl::Status ExplainNoConnection(StoreClient& store, const TcpOptions& options,
                                  const std::string& address, const absl::Status& status) {
   PENSTOCK_RETURN_IF_ERROR(

@@ -1,4 +1,4 @@
-// How ranks on CPUs are connected, always over TCP: by Gloo or, in a build without it, by sockets.
+// How ranks on CPUs are connected over TCP: with Gloo, or, in a build without Gloo, with sockets.
 #ifndef PENSTOCK_TRAINER_COMM_TCP_WAY_H_
 #define PENSTOCK_TRAINER_COMM_TCP_WAY_H_
 
@@ -15,34 +15,33 @@
 namespace penstock {
 
 struct TcpOptions : WaitOptions {
-  // Network interface whose address the others reach this rank by; empty: the one that leads to
-  // the rendezvous.
+  // Network interface at whose address the other ranks reach this rank. Empty: the interface that
+  // leads to the rendezvous.
   std::string interface = {};
 };
 
 struct TcpWay {
-  const char* name;  // "Gloo": for messages.
-  // Connects this rank with every other one. The store must outlive the communicator; a rank that
-  // it reports lost ends any wait at once.
-  // kUnavailable: a rank cannot be reached, naming it where it is known; kDeadlineExceeded: one has
-  // not come in time.
+  const char* name;  // For messages: "Gloo".
+  // Connects this rank with every other one. The store must outlive the communicator; a lost rank
+  // that the store reports ends any wait at once. kUnavailable: a rank cannot be reached; the
+  // message names it if it is known. kDeadlineExceeded: a rank did not come in time.
   absl::StatusOr<std::unique_ptr<Communicator>> (*connect)(const RankInfo&, StoreClient&,
                                                            const TcpOptions&);
 };
 
-// ConnectSockets() with PENSTOCK_PORTABLE, else ConnectGloo().
+// ConnectSockets() in a build with PENSTOCK_PORTABLE, else ConnectGloo().
 TcpWay TcpWayOfThisBuild();
 
-// kFailedPrecondition: not all ranks have the same way. Else as `way.connect`.
+// kFailedPrecondition: not all ranks use the same way. Other errors are those of `way.connect`.
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectTcp(const RankInfo& info, StoreClient& store,
                                                          const TcpOptions& options,
                                                          const TcpWay& way = TcpWayOfThisBuild());
 
-// What connecting by `address` failed with, or rather the rank whose loss the store tells of.
+// The error of a failed connection from `address`, or the loss of a rank if the store reports one.
 absl::Status ExplainNoConnection(StoreClient& store, const TcpOptions& options,
                                  const std::string& address, const absl::Status& status);
 
-// What an exchange with rank `peer` failed with, and who is late as far as `watch` knows.
+// The error of a failed exchange with rank `peer`, and the late ranks as far as `watch` knows them.
 absl::Status ExplainFailedExchange(size_t peer, const absl::Status& status, const LateWatch& watch);
 
 }  // namespace penstock

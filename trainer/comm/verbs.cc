@@ -32,7 +32,7 @@ bool RankHandle::done() const {
   return operation_->status.has_value();
 }
 
-// Runs operations in the order they came; ends once all are done.
+// Runs operations in the order of their arrival. The destructor waits for all of them.
 class RankVerbs::Worker {
  public:
   static absl::StatusOr<std::unique_ptr<Worker>> Start(Communicator& ranks) {
@@ -118,7 +118,7 @@ const RankInfo& RankVerbs::info() const {
 }
 
 const CrossPlace& RankVerbs::cross() const {
-  (void)info();  // Ends the program where there is none.
+  (void)info();  // Ends the program if not initialized.
   return cross_;
 }
 

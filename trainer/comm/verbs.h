@@ -1,17 +1,17 @@
-// Data-parallel training with a loop of one's own, in the words of Horovod. Several ranks have
-// SIGPIPE ignored where nobody decided otherwise: one that dies is an error, not the end of the
-// others.
+// Data-parallel training with your own loop and Horovod's vocabulary. With several ranks, SIGPIPE
+// is ignored unless the program has set it up itself: a rank that dies is then an error, and does
+// not end the others.
 //
 //   penstock::RankVerbs ranks;
-//   PENSTOCK_RETURN_IF_ERROR(ranks.Init());           // Who am I? From the launcher's variables.
+//   PENSTOCK_RETURN_IF_ERROR(ranks.Init());           // Reads the launcher's variables.
 //   ranks.Broadcast(std::span(weights), /*root=*/0);   // All start with rank 0's.
 //   penstock::DistributedOptimizer optimizer(ranks, apply);
 //   for (...) optimizer.Step(gradients);  // Averages over ranks, then apply(gradients).
 //   double loss = *ranks.MetricAverage(own_loss);
 //
-// Arrays lie in the host's memory and travel over TCP. trainer/comm/example is a whole program;
-// start it with `penstock launch -np 4 -- program`. Not built: a GPU's memory, Adasum, process
-// sets, torus.
+// Arrays lie in host memory and are sent over TCP. trainer/comm/example is a whole program; start
+// it with `penstock launch -np 4 -- program`. Not supported: GPU memory, Adasum, process sets,
+// torus.
 #ifndef PENSTOCK_TRAINER_COMM_VERBS_H_
 #define PENSTOCK_TRAINER_COMM_VERBS_H_
 
@@ -32,22 +32,23 @@ namespace penstock {
 enum class ReduceOp : uint8_t { kSum, kAverage, kMin, kMax, kProduct };
 
 struct AllreduceOptions {
-  ReduceOp op = ReduceOp::kAverage;  // Of floating-point numbers only.
+  ReduceOp op = ReduceOp::kAverage;  // Floating-point numbers only.
   double prescale = 1;               // Factors before and after the reduction.
   double postscale = 1;
 };
 
-// Place and number of the ranks with one's local rank, in order, however ranks are dealt to hosts.
+// Position and number among the ranks with the same local rank, for any assignment of ranks to
+// hosts.
 struct CrossPlace {
   size_t rank = 0;
   size_t size = 1;
 };
 CrossPlace FindCrossPlace(std::span<const size_t> local_ranks, size_t rank);
 
-// Of an operation under way; copies mean the same one.
+// An operation in flight. Copies refer to the same operation.
 class RankHandle {
  public:
-  // REQUIRES: of an operation that was started.
+  // REQUIRES: the handle is of an operation that was started.
   bool done() const;
 
  private:
@@ -56,39 +57,41 @@ class RankHandle {
   std::shared_ptr<Operation> operation_;  // Shared with the thread that runs it.
 };
 
-// All ranks call the same operations in the same order, with equal options and, where not said
-// otherwise, equal sizes. They run one after the other on a thread of this object's; the memory of
-// an asynchronous one must stay until Wait(). Reductions add in the order of the ranks: the same
-// bits on all of them, and in every run with as many ranks. T is float, double, int32_t or int64_t.
+// All ranks must call the same operations in the same order, with equal options and, unless stated
+// otherwise, equal sizes. Operations run one after the other on a thread of this object. The memory
+// of an asynchronous operation must stay valid until Wait(). Reductions add in rank order: the same
+// bits on all ranks, and in every run with the same number of ranks. T is float, double, int32_t or
+// int64_t.
 //
-// An error ends all later operations too; one of another rank names that rank.
-// kFailedPrecondition: before Init(), or after Shutdown(). Used by one thread.
+// An error also ends all later operations. An error of another rank names that rank.
+// kFailedPrecondition: before Init(), or after Shutdown(). Not thread-safe: use one thread.
 class RankVerbs {
  public:
   RankVerbs();
-  ~RankVerbs();  // As Shutdown().
+  ~RankVerbs();  // Same as Shutdown().
   RankVerbs(const RankVerbs&) = delete;
   RankVerbs& operator=(const RankVerbs&) = delete;
 
-  // The rank that the environment says (see FindRank()); returns once all ranks are here. After an
-  // error it is as before, and may be tried again.
+  // Joins as the rank that the environment defines (see FindRank()). Returns once all ranks have
+  // joined. After an error you may call it again.
   absl::Status Init(const RankOptions& rank = {}, const RankGroupOptions& options = {});
-  // As this rank.
+  // Joins as the rank of `info`.
   absl::Status Init(const RankInfo& info, const RankGroupOptions& options);
   bool IsInitialized() const { return group_ != nullptr; }
-  // Waits for what is under way. `why`: tells the others that this rank failed; they end with it.
+  // Waits for operations in flight. If `why` is an error, tells the others that this rank failed;
+  // they end with it.
   absl::Status Shutdown(const absl::Status& why = absl::OkStatus());
 
-  // REQUIRES, of all of these: initialized; else the program ends with a word.
+  // REQUIRES for all of these: Init() has succeeded. Otherwise the program aborts with a message.
   size_t Rank() const { return info().rank; }
   size_t Size() const { return info().world_size; }
   size_t LocalRank() const { return info().local_rank; }
   size_t LocalSize() const { return info().local_size; }
-  // Among the ranks with the same local rank, one of each host that has as many.
+  // Place among the ranks with the same local rank, one on each host that has this local rank.
   size_t CrossRank() const { return cross().rank; }
   size_t CrossSize() const { return cross().size; }
 
-  // `values` become the reduction of all ranks' values.
+  // Replaces `values` by the reduction of all ranks' values.
   template <typename T>
   absl::Status Allreduce(std::span<T> values, const AllreduceOptions& options = {}) {
     return Wait(AllreduceAsync(values, options));
@@ -97,7 +100,7 @@ class RankVerbs {
   RankHandle AllreduceAsync(std::span<T> values, const AllreduceOptions& options = {}) {
     return GroupedAllreduceAsync<T>({values}, options);
   }
-  // Several arrays as one operation.
+  // Reduces several arrays as one operation.
   template <typename T>
   absl::Status GroupedAllreduce(std::vector<std::span<T>> arrays,
                                 const AllreduceOptions& options = {}) {
@@ -106,23 +109,24 @@ class RankVerbs {
   template <typename T>
   RankHandle GroupedAllreduceAsync(std::vector<std::span<T>> arrays,
                                    const AllreduceOptions& options = {});
-  // Blocks until it is done. Again: the same result. kInvalidArgument: no operation was started.
+  // Blocks until the operation is done. Calling it again returns the same result. kInvalidArgument:
+  // no operation was started.
   absl::Status Wait(const RankHandle& handle);
 
-  // All ranks' values, rank after rank; each may have another number of them.
+  // All ranks' values, in rank order. Each rank may have a different number of them.
   template <typename T>
   absl::StatusOr<std::vector<T>> Allgather(std::span<const T> values);
-  // `values` become those of `root`.
+  // Replaces `values` by those of `root`.
   template <typename T>
   absl::Status Broadcast(std::span<T> values, size_t root) {
     return BroadcastBytes({reinterpret_cast<uint8_t*>(values.data()), values.size_bytes()}, root);
   }
-  // Parameters and optimizer state, array by array.
+  // Broadcasts parameters and optimizer state, array by array.
   absl::Status BroadcastParameters(std::span<const std::span<float>> arrays, size_t root);
-  // Of any size; `object` becomes root's.
+  // Replaces `object` by root's; any size.
   absl::Status BroadcastObject(std::string& object, size_t root);
-  // splits[r] values go to rank r, in order; returns what came, rank after rank.
-  // kInvalidArgument: the splits do not add up to the values.
+  // Sends splits[r] of `values` to rank r, in order. Returns the received values, in rank order.
+  // kInvalidArgument: the splits do not add up to the number of values.
   template <typename T>
   absl::StatusOr<std::vector<T>> Alltoall(std::span<const T> values,
                                           std::span<const size_t> splits);
@@ -146,33 +150,34 @@ class RankVerbs {
 
   std::unique_ptr<RankGroup> group_;
   CrossPlace cross_;
-  std::unique_ptr<Worker> worker_;  // After group_: it ends first.
+  std::unique_ptr<Worker> worker_;  // Declared after group_, so that it is destroyed first.
 };
 
 struct DistributedOptimizerOptions {
   AllreduceOptions reduce = {};
-  size_t backward_passes_per_step = 1;  // Gradients are added up here over so many calls.
+  size_t backward_passes_per_step = 1;  // Gradients are summed locally over this many calls.
 };
 
-// Averages gradients over ranks before they are applied. Not thread-safe.
+// Averages gradients over ranks before applying them. Not thread-safe.
 class DistributedOptimizer {
  public:
   using Gradients = std::span<const std::span<float>>;
 
-  // `ranks` must outlive it. `apply` updates the weights from the reduced gradients.
+  // `ranks` must outlive this object. `apply` updates the weights from the reduced gradients.
   DistributedOptimizer(RankVerbs& ranks, std::function<void(Gradients)> apply,
                        const DistributedOptimizerOptions& options = {})
       : ranks_(ranks), apply_(std::move(apply)), options_(options) {}
 
-  // The same arrays in every call. True: this was the last pass of a step, and they now hold the
-  // reduced gradients, which were applied; false: they were added to those before.
+  // Call it with the same arrays every time. Returns true after the last pass of a step: the arrays
+  // then hold the reduced gradients, which were applied. Returns false if they were only added to
+  // earlier ones.
   absl::StatusOr<bool> Step(Gradients gradients);
 
  private:
   RankVerbs& ranks_;
   const std::function<void(Gradients)> apply_;
   const DistributedOptimizerOptions options_;
-  std::vector<std::vector<float>> sums_;  // Of the passes before this one.
+  std::vector<std::vector<float>> sums_;  // Sums over the earlier passes.
   size_t passes_ = 0;
 };
 

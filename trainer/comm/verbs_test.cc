@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// Calls body(ranks) as each of `size` ranks, in threads.
+// Calls body(ranks) as each of `size` ranks, on separate threads.
 void RunVerbs(uint32_t size, const std::function<void(RankVerbs&)>& body) {
   std::vector<std::jthread> threads;
   for (uint32_t rank = 0; rank < size; ++rank) {
@@ -65,7 +65,7 @@ TEST(RankVerbsTest, ReducesInEveryWay) {
     EXPECT_THAT(reduced({.op = ReduceOp::kMax}), Each(4.0f));
     EXPECT_THAT(reduced({.op = ReduceOp::kProduct}), Each(24.0f));
     EXPECT_THAT(reduced({.op = ReduceOp::kSum, .prescale = 2, .postscale = 3}), Each(54.0f));
-    // A factor before a product counts once for every rank.
+    // With a product, a prescale factor counts once per rank.
     EXPECT_THAT(reduced({.op = ReduceOp::kProduct, .prescale = 2, .postscale = 3}), Each(576.0f));
   });
 }
@@ -155,7 +155,7 @@ TEST(RankVerbsTest, ReducescatterGivesEachItsPart) {
   });
 }
 
-// Rank 1 may fail while rank 0 still ends its Init(), which then says so.
+// Rank 1 may fail while rank 0 is still in Init(), which then returns the error.
 TEST(RankVerbsTest, AFailureIsToldToTheOthers) {
   std::jthread failing([info = TestRank(1, 2)] {
     RankVerbs ranks;
@@ -168,7 +168,7 @@ TEST(RankVerbsTest, AFailureIsToldToTheOthers) {
   EXPECT_THAT(told, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no more data")));
 }
 
-// Rank 1 ends after all have met and before they gather who is where.
+// Rank 1 ends after all ranks have met, but before they gather their places.
 TEST(RankVerbsTest, AnInitThatFailedCanBeTriedAgain) {
   std::jthread failing([info = TestRank(1, 2)] {
     ASSERT_OK_AND_ASSIGN(const auto group, RankGroup::Join(info, {}));
@@ -190,7 +190,7 @@ TEST(RankVerbsTest, AnInitThatFailedCanBeTriedAgain) {
   EXPECT_EQ(ranks.Size(), 2u);
 }
 
-// Every operation of `ranks`, which is not initialized, says so.
+// Checks that every operation of `ranks`, which is not initialized, returns an error.
 void ExpectAllRefuse(RankVerbs& ranks) {
   const auto refused = StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("call Init()"));
   std::vector<float> values = {1, 2};

@@ -1,4 +1,4 @@
-// How long ranks wait for each other.
+// Time limits for waits between ranks.
 #ifndef PENSTOCK_TRAINER_COMM_WAIT_OPTIONS_H_
 #define PENSTOCK_TRAINER_COMM_WAIT_OPTIONS_H_
 
@@ -11,12 +11,13 @@ namespace penstock {
 
 struct WaitOptions {
   absl::Duration connect_timeout = absl::Seconds(60);
-  // An exchange without progress for so long is an error that names who is late, where it is known.
+  // An exchange without progress for this long is an error that names the late ranks if they are
+  // known.
   absl::Duration timeout = absl::Minutes(10);
   // How long a broken connection waits for the store to say which rank ended first.
   absl::Duration verdict_timeout = absl::Seconds(5);
-  // Who keeps others waiting for `late_after` is told of once, in one line, on every rank that has
-  // a `report`. On another thread, or the one that waits for a GPU.
+  // A rank that keeps others waiting for this long is reported once, in one line, on every rank
+  // with a `report`. The call comes from another thread, or from the thread that waits for a GPU.
   absl::Duration late_after = absl::Seconds(60);
   std::function<void(absl::string_view)> report = nullptr;
 };

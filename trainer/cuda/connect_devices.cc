@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// A rank without NCCL tells the others where it is all the same: if GPUs are shared, it needs none.
+// A rank without NCCL still publishes its place, because shared GPUs do not need NCCL.
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectDevices(RankGroup& group, DeviceStream& stream,
                                                              const DeviceOptions& options) {
   if (group.store() == nullptr) return nullptr;

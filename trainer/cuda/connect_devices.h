@@ -1,4 +1,4 @@
-// How the GPUs of the ranks are connected: by NCCL, or through the host where ranks share one.
+// Connects the GPUs of the ranks: with NCCL, or through the host if ranks share a GPU.
 #ifndef PENSTOCK_TRAINER_CUDA_CONNECT_DEVICES_H_
 #define PENSTOCK_TRAINER_CUDA_CONNECT_DEVICES_H_
 
@@ -13,17 +13,17 @@
 namespace penstock {
 
 struct DeviceOptions {
-  std::string gpu;                // UUID of this rank's.
-  bool allow_shared_gpu = false;  // Of all ranks alike.
+  std::string gpu;                // UUID of this rank's GPU.
+  bool allow_shared_gpu = false;  // Equal on all ranks.
   WaitOptions waits = {};
 };
 
-// A communicator of device memory beside the group's own, which stays for what lies on the host.
-// With allow_shared_gpu it is one through the host (StagedCommunicator) if two ranks have one GPU;
-// else it is NCCL's. Null: one rank is alone. All ranks call it. `group` and `stream` must outlive
-// it.
-// kInvalidArgument: two ranks have one GPU and may not; kNotFound, kFailedPrecondition: there is no
-// NCCL, or one that is too old or another than rank 0's; else as ConnectNccl().
+// Creates a communicator for device memory, besides the group's own, which stays in use for host
+// memory. With allow_shared_gpu, it goes through the host (StagedCommunicator) if two ranks share a
+// GPU; otherwise it uses NCCL. Null if there is only one rank. All ranks must call this. `group`
+// and `stream` must outlive the communicator. kInvalidArgument: two ranks share a GPU without
+// permission. kNotFound, kFailedPrecondition: NCCL is missing, too old, or of another version than
+// rank 0's. Other errors are those of ConnectNccl().
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectDevices(RankGroup& group, DeviceStream& stream,
                                                              const DeviceOptions& options);
 

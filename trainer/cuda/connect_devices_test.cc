@@ -52,7 +52,7 @@ TEST_F(ConnectDevicesTest, SharedGpusGoThroughTheHost) {
   });
 }
 
-// Bytes to others are not copied here: NCCL moves them.
+// The host does not copy bytes for other ranks: NCCL moves them.
 TEST_F(ConnectDevicesTest, GpusOfTheirOwnAreConnectedByNccl) {
   Run({"GPU-a", "GPU-b"}, true, [](RankGroup&, HostStream& stream, auto made) {
     BarrierWorks(made);

@@ -15,8 +15,8 @@
 
 namespace penstock {
 
-// cuBLASLt counts columns first. A row-major (r, c) matrix is to it a (c, r) one with leading
-// dimension c, so it computes the transpose of what we mean:
+// cuBLASLt is column-major: it sees a row-major (r, c) matrix as a (c, r) one with leading
+// dimension c. It therefore computes the transpose of each product:
 //   forward          y^T (out, rows) = w (out, in) x^T: the weight is stored as (in, out), so op T
 //   backward, input  dx^T (in, rows) = w^T dy^T
 //   backward, weight dw^T (in, out) += x^T dy: dy is stored as (out, rows), so op T
@@ -33,17 +33,17 @@ struct CublasGemm::Product {
 
   const CublasLtFunctions& functions;
   cublasLtMatmulDesc_t desc = nullptr;
-  cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;  // c is laid out as d.
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;  // c has the layout of d.
   cublasLtMatmulAlgo_t algorithm = {};
   float beta = 0;
 };
 
 namespace {
 
-// Of which the fastest one that can be used is taken; nearly always that is the first.
+// The fastest usable one of these is taken; nearly always that is the first.
 constexpr int kMostResults = 8;
 
-// What cuBLASLt multiplies: (m, k) by (k, n), as stored.
+// The operands for cuBLASLt: (m, k) by (k, n), as stored.
 struct Stored {
   size_t a_rows, a_columns, b_rows, b_columns, d_rows, d_columns;
   cublasOperation_t a_op, b_op;
@@ -68,8 +68,8 @@ cublasLtEpilogue_t EpilogueOf(DeviceOpKind kind) {
   return CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-// What the GELU is taken of, which the forward epilogue writes and the backward one reads: the
-// operand, or null, and its columns.
+// The input of GELU, which the forward epilogue writes and the backward epilogue reads: the
+// operand, or null, and its number of columns.
 const void* BeforeGelu(const DeviceOp& op) {
   if (op.kind == DeviceOpKind::kLinearGelu) return op.operands[3].at;
   return op.kind == DeviceOpKind::kLinearBackwardGelu ? op.operands[2].at : nullptr;
@@ -79,9 +79,9 @@ int64_t ColumnsBeforeGelu(const DeviceOp& op) {
   return static_cast<int64_t>(op.kind == DeviceOpKind::kLinearGelu ? op.out : op.in);
 }
 
-// Where the epilogue's vectors are said to lie when an algorithm is chosen or checked, for which
-// cuBLASLt takes their alignment from their addresses: at a multiple of 16 bytes and of no more, as
-// arenas promise, whatever the first operation of these numbers has.
+// The address of the epilogue's vectors that is used to choose or check an algorithm, because
+// cuBLASLt derives their alignment from it. It is a multiple of 16 bytes and no more, which arenas
+// guarantee, independent of the first operation of these sizes.
 const void* PromisedAddress() {
   alignas(32) static const char place[32] = {};
   return place + 16;
@@ -99,20 +99,20 @@ absl::Status Check(cublasStatus_t status, absl::string_view what) {
   return absl::InternalError(text);
 }
 
-// What an algorithm must keep to. `set_preference` is cuBLASLt's.
+// Restrictions on the algorithm. `set_preference` is cuBLASLt's function.
 absl::Status Prefer(decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference,
                     cublasLtMatmulPreference_t preference) {
   const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value,
                        const char* what) {
     return Check(set_preference(preference, attribute, &value, sizeof(value)), what);
   };
-  // Parts of a sum that is split are added in one order, in the precision of the sum.
+  // The parts of a split sum must be added in one order, in the precision of the sum.
   const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   absl::Status status =
       set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions, "reduction schemes");
   status.Update(set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, size_t{CublasGemm::kWorkspaceBytes},
                     "workspace"));
-  // It would take 256 bytes for granted; arenas promise 16.
+  // By default it would assume 256 bytes; arenas guarantee 16.
   for (cublasLtMatmulPreferenceAttributes_t attribute :
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
@@ -194,8 +194,8 @@ absl::Status CublasGemm::Choose(Product& product, bool gelu) const {
     const cublasStatus_t chosen =
         f.heuristic(static_cast<cublasLtHandle_t>(handle_), product.desc, product.a, product.b,
                     product.d, product.d, preference, kMostResults, found.data(), &count);
-    // A GELU that it does not have for these types is an invalid value to some releases; any other
-    // product's is our bug.
+    // For GELU, some releases report missing support for these types as an invalid value. For any
+    // other product an invalid value is our bug.
     const bool lacks_it = gelu && chosen == CUBLAS_STATUS_INVALID_VALUE;
     status = Check(lacks_it ? CUBLAS_STATUS_NOT_SUPPORTED : chosen, "choosing an algorithm");
   }
@@ -210,7 +210,8 @@ absl::Status CublasGemm::Choose(Product& product, bool gelu) const {
 }
 
 absl::Status CublasGemm::Prepare(const DeviceOp& op) {
-  // Their tanh may be the GPU's approximate one, 5e-4 away: rounding in bf16, an error in fp32.
+  // Its tanh may be the GPU's approximation, 5e-4 away: mere rounding in bf16, but an error in
+  // fp32.
   const bool gelu = BeforeGelu(op) != nullptr;
   if (gelu && !op.bf16) return absl::UnimplementedError("cuBLASLt's GELU is not fp32's");
   const Key key = KeyOf(op);
@@ -229,8 +230,8 @@ absl::Status CublasGemm::Run(const DeviceOp& op, cudaStream_t stream) {
     return Check(functions_->set_desc(product.desc, attribute, &pointer, sizeof(pointer)),
                  "an address");
   };
-  // Operands as DeviceOpKind has them; what cuBLASLt calls a is our second one but for weights'
-  // gradients.
+  // Operands are in the order of DeviceOpKind. cuBLASLt's a is our second operand, except for
+  // weight gradients.
   const void *a = op.operands[1].at, *b = op.operands[0].at, *c = nullptr;
   void* d = nullptr;
   if (const void* before = BeforeGelu(op); before != nullptr) {

@@ -1,4 +1,4 @@
-// Matrix products by cuBLASLt, which is found at run time. Compiled with CUDA only.
+// Matrix products with cuBLASLt, which is found at run time. Compiled only with CUDA.
 #ifndef PENSTOCK_TRAINER_CUDA_CUBLAS_GEMM_H_
 #define PENSTOCK_TRAINER_CUDA_CUBLAS_GEMM_H_
 
@@ -21,32 +21,34 @@ namespace penstock {
 
 struct CublasLtFunctions;
 
-// Each product's algorithm is chosen once, by its numbers alone, or adopted, and kept: so the same
-// library on the same GPU gives the same bits. No TF32: fp32 is fp32. Not thread-safe.
+// Each product's algorithm is chosen once, from its sizes alone, or adopted, and then kept. The
+// same library on the same GPU therefore gives the same bits. No TF32: fp32 is fp32. Not
+// thread-safe.
 class CublasGemm {
  public:
-  // What NVIDIA asks for on Hopper.
+  // The size that NVIDIA recommends on Hopper.
   static constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
-  // On the current GPU. The errors of SharedLibrary::Open(); kInternal: the library has one.
+  // Opens it for the current GPU. Errors are those of SharedLibrary::Open(), and kInternal: an
+  // error of the library.
   static absl::StatusOr<std::unique_ptr<CublasGemm>> Open();
-  // The same, of `spec` and in `folders`.
+  // The same, for the library `spec` in `folders`.
   static absl::StatusOr<std::unique_ptr<CublasGemm>> OpenFrom(
       const LibrarySpec& spec, const std::vector<std::string>& folders);
   ~CublasGemm();
   CublasGemm(const CublasGemm&) = delete;
   CublasGemm& operator=(const CublasGemm&) = delete;
 
-  // kUnimplemented: the library has no algorithm for a product of these numbers, or it ends in a
-  // GELU that is not exact enough for fp32.
+  // kUnimplemented: the library has no algorithm for a product of these sizes, or its fused GELU is
+  // not exact enough for fp32.
   absl::Status Prepare(const DeviceOp& op);
-  // REQUIRES: Prepare() of an operation of the same numbers.
+  // REQUIRES: Prepare() of an operation with the same sizes.
   absl::Status Run(const DeviceOp& op, cudaStream_t stream);
 
   std::string math_library() const;  // "cuBLASLt 13.0.2"
   std::string Plan() const;
-  // The algorithms of `plan`, another one's Plan(), for all products prepared so far.
-  // kFailedPrecondition: it lacks one, or this GPU cannot run it; nothing is changed.
+  // Uses the algorithms of `plan`, another object's Plan(), for all products prepared so far.
+  // kFailedPrecondition: the plan lacks one, or this GPU cannot run it; nothing changes.
   absl::Status Adopt(absl::string_view plan);
 
  private:
@@ -58,7 +60,7 @@ class CublasGemm {
   static Key KeyOf(const DeviceOp& op);
   static std::string NameOf(const Key& key);
   absl::StatusOr<std::unique_ptr<Product>> Describe(const DeviceOp& op) const;
-  // `gelu`: its epilogue is one of those that releases or types may lack.
+  // `gelu`: the epilogue is one that some releases or types lack.
   absl::Status Choose(Product& product, bool gelu) const;
   // kFailedPrecondition: this GPU and library cannot run the cublasLtMatmulAlgo_t at `algorithm`.
   absl::Status CheckAlgorithm(const Product& product, const void* algorithm) const;

@@ -38,12 +38,12 @@ constexpr auto kTanh = reference::GeluForm::kTanh;
 struct Size {
   size_t rows, in, out;
 };
-// Widths as they are on a device, and others, whose columns begin anywhere.
+// Widths as on a device, and others, in which columns begin at any alignment.
 constexpr Size kWhole{5, 40, 32};
 constexpr Size kSizes[] = {kWhole, {1, 8, 8}, {33, 24, 16}, {1, 1, 1}, {7, 9, 5}, {3, 8, 13}};
 
-// Numbers in device memory: at a multiple of 16 bytes and of no more, unless said otherwise; a
-// sanitizer sees the first byte beyond.
+// Numbers in device memory, at a multiple of 16 bytes and no more unless stated otherwise. A
+// sanitizer detects the first byte beyond.
 class Array {
  public:
   Array(size_t count, bool bf16, uint64_t seed, size_t alignment = 16)
@@ -89,7 +89,7 @@ class Array {
   std::vector<double> initial_;
 };
 
-// An operation on memory of its own. What is written begins as numbers too.
+// An operation on its own memory. Outputs are filled with numbers first, too.
 class Product {
  public:
   Product(Kind kind, Size size, bool bf16, bool residual = false, size_t alignment = 16)
@@ -130,7 +130,7 @@ class Product {
   std::vector<double> values(size_t operand) const { return arrays_[operand].values(); }
   size_t result() const { return HasResidual() ? arrays_.size() - 2 : arrays_.size() - 1; }
 
-  // What each operand is to be, by the reference in double.
+  // The expected value of each operand, from the reference in double.
   std::vector<std::vector<double>> Expected() const {
     const auto [rows, in, out] = size_;
     std::vector<std::vector<double>> all;
@@ -154,7 +154,7 @@ class Product {
     }
     return all;
   }
-  // One rounding to what is written, and those of floats that are added.
+  // Allows one rounding of each output, and the roundings of the floats that are added.
   void ExpectResults() const {
     const std::vector<std::vector<double>> expected = Expected();
     for (size_t i = 0; i < arrays_.size(); ++i) {
@@ -209,7 +209,7 @@ class CublasGemmTest : public testing::Test {
     Run(product);
     product.ExpectResults();
   }
-  // In a file of a name that nothing else on the machine has.
+  // Opens the library through a symbolic link whose name is unique on the machine.
   absl::Status OpenAs(const std::string& file, const std::string& folder) {
     const std::string name = absl::StrCat("penstock_", getpid(), "_", file);
     const std::string link = absl::StrCat(testing::TempDir(), "/", name);
@@ -290,12 +290,13 @@ TEST_F(CublasGemmTest, SumsInPartsAreTakenInTheWorkspace) {
   EXPECT_THAT(fake_.used(), ElementsAre(9, 9, 9, 9, 9));
 }
 
-// Of the fake's, each of the first four wants a matrix at a multiple of 256 bytes, the fifth adds
-// its parts up in the result, the sixth wants vectors at multiples of 64 bytes.
+// Of the fake's algorithms, each of the first four wants a matrix at a multiple of 256 bytes, the
+// fifth adds its parts in the result's precision, and the sixth wants vectors at multiples of 64
+// bytes.
 TEST_F(CublasGemmTest, TheFirstAlgorithmThatFitsArenasIsTaken) {
   Run(Product(Kind::kLinear, kWhole, true));
   Run(Product(Kind::kLinearBackwardInput, kWhole, true));  // Has no vector.
-  Run(Product(Kind::kLinear, {7, 9, 5}, true));            // Columns lie anywhere.
+  Run(Product(Kind::kLinear, {7, 9, 5}, true));            // Columns begin at any alignment.
   EXPECT_THAT(fake_.used(), ElementsAre(7, 6, 8));
 }
 
@@ -347,7 +348,7 @@ TEST_F(CublasGemmTest, AnAlgorithmBehindOneThatFailsIsTaken) {
   EXPECT_THAT(fake_.used(), ElementsAre(9));
 }
 
-// Whose objects the fixture counts.
+// The fixture counts the library's objects.
 TEST_F(CublasGemmTest, AnErrorOfAnyFunctionIsPassedOnAndLeavesNothing) {
   for (const char* function :
        {"cublasLtMatmulDescCreate", "cublasLtMatmulDescSetAttribute", "cublasLtMatrixLayoutCreate",
@@ -370,7 +371,7 @@ TEST_F(CublasGemmTest, AProductThatFailsSaysSo) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("multiplying: status 13")));
 }
 
-// Of floats, whose sums in two parts are others.
+// Products of floats: sums in two parts give other bits.
 TEST_F(CublasGemmTest, AnAdoptedPlanHasItsBits) {
   const FakeAlgorithm in_parts{
       .id = 11, .parts = 2, .reduction = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE};
@@ -391,7 +392,7 @@ TEST_F(CublasGemmTest, AnAdoptedPlanHasItsBits) {
 
 class AdoptionTest : public CublasGemmTest {
  protected:
-  // A plan of two products, whose algorithms are the fake's alone, then those of `now`.
+  // Plans two products with algorithm 11, the fake's only one, then offers another object `now`.
   void Prepare(std::vector<FakeAlgorithm> now) {
     fake_.SetAlgorithms({{.id = 11}});
     for (const Kind kind : {Kind::kLinear, Kind::kLinearBackwardInput}) {
@@ -426,7 +427,7 @@ TEST_F(AdoptionTest, AnAlgorithmThatTheDeviceLacksIsRefusedByItsProduct) {
                                      HasSubstr("cannot run it here: status 15")));
 }
 
-// The algorithm of the product that is looked at first would do.
+// The algorithm of the product checked first would be valid.
 TEST_F(AdoptionTest, NothingIsAdoptedOfAPlanThatOneProductCannotRun) {
   Prepare({{.id = 12}, {.id = 11}});
   const std::string plan = gemm().Plan();

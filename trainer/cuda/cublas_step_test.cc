@@ -1,4 +1,4 @@
-// Whole steps whose matrix products are those of the GPU, by a fake cuBLASLt; the rest is emulated.
+// Whole steps with the GPU's matrix products, from a fake cuBLASLt; the rest is emulated.
 #include <memory>
 #include <string>
 #include <utility>
@@ -87,16 +87,16 @@ class CublasStepTest : public testing::Test {
     return (*backend.State())->parameters;
   }
 
-  std::string plan_;  // Of the last one.
+  std::string plan_;  // Of the last run.
   FakeCublasLt& fake_ = FakeCublasLt::At(PENSTOCK_FAKE_CUBLASLT "/libcublasLt.so.13");
 };
 
-// Tolerances as in gpu_test.cc.
+// Tolerances are those of gpu_test.cc.
 TEST_F(CublasStepTest, Fp32StepMatchesTheDoubleReference) {
   DeviceLog log;
   EXPECT_LT(GradientError(/*bf16=*/false, &log), 2e-5);
   EXPECT_THAT(log.problems, IsEmpty());
-  EXPECT_THAT(plan_, Not(HasSubstr("GELU")));  // They are kernels.
+  EXPECT_THAT(plan_, Not(HasSubstr("GELU")));  // GELUs are separate kernels.
 }
 
 TEST_F(CublasStepTest, Bf16StepIsNearTheReference) {

@@ -1,4 +1,4 @@
-// What we call of cuBLASLt.
+// The functions of cuBLASLt that we call.
 #ifndef PENSTOCK_TRAINER_CUDA_CUBLASLT_FUNCTIONS_H_
 #define PENSTOCK_TRAINER_CUDA_CUBLASLT_FUNCTIONS_H_
 
@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// The functions of a library that CublasLtSpec() found; it must stay loaded.
+// The functions of a library found with CublasLtSpec(). The library must stay loaded.
 struct CublasLtFunctions {
   explicit CublasLtFunctions(const SharedLibrary& library) {
     library.Find("cublasLtCreate", create);

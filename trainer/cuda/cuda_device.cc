@@ -25,7 +25,7 @@ absl::Status Check(cudaError_t error, absl::string_view what) {
   return CudaStatus(error, absl::StrCat("CUDA: ", what));
 }
 
-// Of a query.
+// Interprets the result of a query.
 absl::StatusOr<bool> IsDone(cudaError_t state, absl::string_view what) {
   if (state == cudaErrorNotReady) {
     (void)cudaGetLastError();
@@ -85,7 +85,7 @@ class CudaDevice final : public Device {
   explicit CudaDevice(int index) : index_(index) {}
   absl::Status Describe();
   absl::Status MakeQueues();
-  // The device is a property of the calling thread.
+  // The current device is a property of the calling thread.
   absl::Status Use() const { return Check(cudaSetDevice(index_), "taking the GPU"); }
   cudaStream_t Stream(DeviceQueue queue) const { return streams_[static_cast<size_t>(queue)]; }
 
@@ -102,7 +102,7 @@ class CudaDevice final : public Device {
 
 absl::StatusOr<std::unique_ptr<Device>> CudaDevice::Open(int index, bool traced) {
   std::unique_ptr<CudaDevice> device(new CudaDevice(index));
-  if (traced) device->recorders_.emplace();  // Before anything takes the GPU.
+  if (traced) device->recorders_.emplace();  // Before anything uses the GPU.
   PENSTOCK_RETURN_IF_ERROR(device->Use());
   PENSTOCK_RETURN_IF_ERROR(device->Describe());
   PENSTOCK_ASSIGN_OR_RETURN(device->gemm_, CublasGemm::Open());
@@ -111,7 +111,7 @@ absl::StatusOr<std::unique_ptr<Device>> CudaDevice::Open(int index, bool traced)
   return device;
 }
 
-// Errors have nobody left to tell; after one of a kernel everything here fails.
+// There is nobody to report errors to. After an error of a kernel, everything here fails.
 CudaDevice::~CudaDevice() {
   EndGraphs();
   for (cudaEvent_t event : events_) {
@@ -149,7 +149,7 @@ absl::Status CudaDevice::Describe() {
   return absl::OkStatus();
 }
 
-// What ranks wait for goes before what only this GPU does.
+// Exchanges, which other ranks wait for, have priority over work of this GPU alone.
 absl::Status CudaDevice::MakeQueues() {
   int least = 0, greatest = 0;
   PENSTOCK_RETURN_IF_ERROR(
@@ -183,7 +183,7 @@ absl::StatusOr<void*> CudaDevice::AllocateHost(size_t bytes) {
   return memory;
 }
 
-// An error has nobody to tell: the memory is lost then, and nothing else.
+// There is nobody to report an error to; it only leaks the memory.
 void CudaDevice::FreeHost(void* memory) {
   (void)Use();
   std::erase(host_memory_, memory);
@@ -241,7 +241,7 @@ absl::StatusOr<bool> CudaDevice::Done(DeviceQueue queue) {
   return IsDone(cudaStreamQuery(Stream(queue)), "the work of a stream");
 }
 
-// Thread-local: what other threads do meanwhile, communicators for one, does not end the capture.
+// Thread-local mode: calls of other threads, such as communicators, do not end the capture.
 absl::Status CudaDevice::BeginCapture() {
   PENSTOCK_RETURN_IF_ERROR(Use());
   return Check(
@@ -268,7 +268,7 @@ absl::Status CudaDevice::Launch(DeviceGraph graph) {
   return Check(cudaGraphLaunch(graphs_[graph], Stream(DeviceQueue::kCompute)), "launching a graph");
 }
 
-// Errors as ~CudaDevice().
+// There is nobody to report errors to.
 void CudaDevice::EndGraphs() {
   (void)Use();
   for (cudaGraphExec_t graph : graphs_) (void)cudaGraphExecDestroy(graph);

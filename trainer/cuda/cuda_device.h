@@ -1,4 +1,5 @@
-// A GPU as a Device. A build without CUDA has these functions too, and they say so.
+// A GPU as a Device. In a build without CUDA, these functions exist and return an error that says
+// so.
 #ifndef PENSTOCK_TRAINER_CUDA_CUDA_DEVICE_H_
 #define PENSTOCK_TRAINER_CUDA_CUDA_DEVICE_H_
 
@@ -10,13 +11,13 @@
 
 namespace penstock {
 
-// At least one. kFailedPrecondition: there is none for us, and why: a build without CUDA, no
-// driver or one too old, no GPU.
+// At least one. kFailedPrecondition: there is no usable GPU; the message says why: a build without
+// CUDA, no driver or one that is too old, or no GPU.
 absl::StatusOr<size_t> CountGpus();
 
-// GPU `index`, which becomes the calling thread's; `traced`: its recorders are to have CUPTI, if
-// there is one. kFailedPrecondition: too old a GPU, or the errors of SharedLibrary::Open() for
-// cuBLASLt. REQUIRES: index < *CountGpus().
+// Opens GPU `index`, and makes it the calling thread's current device. `traced`: its recorders
+// include CUPTI if available. kFailedPrecondition: the GPU is too old. Other errors are those of
+// SharedLibrary::Open() for cuBLASLt. REQUIRES: index < *CountGpus().
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(size_t index, bool traced = false);
 
 }  // namespace penstock

@@ -12,21 +12,21 @@ std::string Remedy(absl::string_view wheel) {
                       ") or name the folder that has it in PENSTOCK_CUDA_LIBS");
 }
 
-// cublasLtGetVersion(): 10000 major + 100 minor + patch, as 120103; since 13, as 130002.
+// cublasLtGetVersion(): 10000 major + 100 minor + patch, such as 120103 or, since 13, 130002.
 uint64_t CublasLtVersion(void* function) { return reinterpret_cast<size_t (*)()>(function)(); }
-// Of both.
+// For cuBLASLt and NCCL.
 std::string PrintThreeNumbers(uint64_t v) {
   return absl::StrCat(v / 10000, ".", v / 100 % 100, ".", v % 100);
 }
 
-// ncclGetVersion(int*): 10000 major + 100 minor + patch, as 21805.
+// ncclGetVersion(int*): 10000 major + 100 minor + patch, such as 21805.
 uint64_t NcclVersion(void* function) {
   int version = 0;
   const int result = reinterpret_cast<int (*)(int*)>(function)(&version);
   return result == 0 && version > 0 ? static_cast<uint64_t>(version) : 0;
 }
 
-// cuptiGetVersion(uint32_t*): a number of CUPTI's own, 18 in CUDA 12.0.
+// cuptiGetVersion(uint32_t*): CUPTI's own numbering, 18 in CUDA 12.0.
 uint64_t CuptiVersion(void* function) {
   uint32_t version = 0;
   const int result = reinterpret_cast<int (*)(uint32_t*)>(function)(&version);

@@ -1,4 +1,4 @@
-// NVIDIA's libraries that the CUDA backend uses, none of which it is linked with.
+// NVIDIA's libraries that the CUDA backend uses. It is linked with none of them.
 #ifndef PENSTOCK_TRAINER_CUDA_CUDA_LIBRARIES_H_
 #define PENSTOCK_TRAINER_CUDA_CUDA_LIBRARIES_H_
 
@@ -6,10 +6,10 @@
 
 namespace penstock {
 
-LibrarySpec CublasLtSpec();  // 12.0 or newer; GEMMs.
-LibrarySpec NcclSpec();      // 2.18 or newer: communicators that do not block; several GPUs.
-LibrarySpec CuptiSpec();     // Of CUDA 12.0 or newer; traces.
-LibrarySpec NvmlSpec();      // The driver's, any; who else uses a GPU.
+LibrarySpec CublasLtSpec();  // 12.0 or newer; for GEMMs.
+LibrarySpec NcclSpec();      // 2.18 or newer (non-blocking communicators); for several GPUs.
+LibrarySpec CuptiSpec();     // From CUDA 12.0 or newer; for traces.
+LibrarySpec NvmlSpec();      // The driver's, any version; for other users of a GPU.
 
 }  // namespace penstock
 

@@ -17,7 +17,7 @@ constexpr int kEndTries = 9;
 
 }  // namespace
 
-// Errors have nobody left to tell.
+// There is nobody to report errors to.
 CudaMarks::~CudaMarks() {
   (void)cudaSetDevice(index_);
   for (void* event : events_) (void)cudaEventDestroy(static_cast<cudaEvent_t>(event));
@@ -45,7 +45,7 @@ absl::StatusOr<size_t> CudaMarks::Mark(size_t stream) {
   return events_.size() - 1;
 }
 
-// The try that took least tells best when it happened.
+// The attempt that took least time has the most accurate time.
 absl::Status CudaMarks::Finish() {
   std::chrono::nanoseconds least = std::chrono::nanoseconds::max();
   for (int i = 0; i < kEndTries; ++i) {

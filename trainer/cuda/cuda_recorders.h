@@ -1,4 +1,4 @@
-// What can record the streams of a GPU: CUPTI, and CUDA events where that refuses.
+// Recorders for the streams of a GPU: CUPTI, and CUDA events if CUPTI is refused.
 #ifndef PENSTOCK_TRAINER_CUDA_CUDA_RECORDERS_H_
 #define PENSTOCK_TRAINER_CUDA_CUDA_RECORDERS_H_
 
@@ -13,12 +13,12 @@
 
 namespace penstock {
 
-// CUDA events as marks in streams.
-// Events are timed against one that is recorded at the end, whose time on the host's clock is known
-// to half of what it takes to record and await it, some microseconds.
+// CUDA events as marks in streams. Event times are relative to one event that is recorded at the
+// end. The host's clock gives its time to within half the time it takes to record and await it, a
+// few microseconds.
 class CudaMarks final : public StreamMarks {
  public:
-  // Of GPU `index`; `streams` are its cudaStream_t, which must outlive the marks.
+  // For GPU `index`. `streams` are its cudaStream_t, which must outlive the marks.
   CudaMarks(int index, std::vector<void*> streams) : index_(index), streams_(std::move(streams)) {}
   ~CudaMarks() override;
 
@@ -38,11 +38,11 @@ class CudaMarks final : public StreamMarks {
 
 class CudaRecorders {
  public:
-  // Opens CUPTI; to be done before the GPU is taken.
+  // Opens CUPTI. Must come before anything uses the GPU.
   CudaRecorders() : cupti_(OpenCupti()) {}
 
-  // Once, of GPU `index` and its streams' cudaStream_t by DeviceQueue. `problem`: why there is no
-  // CUPTI, and what the trace has instead.
+  // Call this once. `index` is the GPU, `streams` are its cudaStream_t by DeviceQueue. Sets
+  // `problem` to why CUPTI is unavailable and what the trace uses instead.
   std::vector<std::unique_ptr<DeviceRecorder>> Make(int index, std::vector<void*> streams,
                                                     std::string& problem);
 

@@ -1,4 +1,4 @@
-// What cudart returns, as a status.
+// Converts cudart's results to a status.
 #ifndef PENSTOCK_TRAINER_CUDA_CUDA_STATUS_H_
 #define PENSTOCK_TRAINER_CUDA_CUDA_STATUS_H_
 
@@ -12,8 +12,8 @@
 
 namespace penstock {
 
-// kResourceExhausted: no memory; else kInternal. The error is cleared, or the next launch on this
-// thread would report it again.
+// kResourceExhausted: no memory; else kInternal. Clears the error; otherwise the next launch on
+// this thread would report it again.
 inline absl::Status CudaStatus(cudaError_t error, absl::string_view what) {
   if (error == cudaSuccess) return absl::OkStatus();
   (void)cudaGetLastError();

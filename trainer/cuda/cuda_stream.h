@@ -1,4 +1,4 @@
-// A CUDA stream as communicators use it.
+// A CUDA stream for communicators.
 #ifndef PENSTOCK_TRAINER_CUDA_CUDA_STREAM_H_
 #define PENSTOCK_TRAINER_CUDA_CUDA_STREAM_H_
 

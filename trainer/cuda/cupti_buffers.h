@@ -1,5 +1,6 @@
-// The buffers that CUPTI fills with records. CUPTI's callbacks have no place for an object of ours:
-// there is one of these in a process, and it is never destroyed, since a buffer may come back late.
+// The buffers that CUPTI fills with records. CUPTI's callbacks cannot pass an object of ours, so
+// there is one CuptiBuffers per process. It is never destroyed, because a buffer may come back
+// late.
 #ifndef PENSTOCK_TRAINER_CUDA_CUPTI_BUFFERS_H_
 #define PENSTOCK_TRAINER_CUDA_CUPTI_BUFFERS_H_
 
@@ -17,38 +18,37 @@ namespace penstock {
 
 struct CuptiOptions {
   size_t buffer_bytes = size_t{1} << 20;
-  size_t most_buffers =
-      256;  // Filled or being filled; where CUPTI wants more, records are dropped.
-  // For buffers that CUPTI completes on a thread of its own after it was told to.
+  size_t most_buffers = 256;  // Filled or being filled; if CUPTI needs more, records are dropped.
+  // How long to wait for buffers that CUPTI completes on its own thread after a flush.
   std::chrono::milliseconds patience{2000};
 };
 
-// Callbacks only move buffers: nothing of CUPTI's is called while a mutex of ours is held, nor the
-// other way round. Thread-safe.
+// Callbacks only move buffers. No CUPTI function is called while one of our mutexes is held, and no
+// callback runs under a mutex that is held around a CUPTI call. Thread-safe.
 class CuptiBuffers {
  public:
   struct Buffer {
-    std::unique_ptr<uint64_t[]> words;  // Aligned to 8 bytes, as CUPTI wants it.
+    std::unique_ptr<uint64_t[]> words;  // CUPTI requires alignment to 8 bytes.
     size_t valid_bytes = 0;
     uint64_t session = 0;
 
     uint8_t* bytes() const { return reinterpret_cast<uint8_t*>(words.get()); }
   };
   struct Filled {
-    std::vector<Buffer> buffers;  // In the order in which they came back.
-    size_t missing = 0;           // That CUPTI has still.
-    uint64_t dropped = 0;         // Records that found no room.
+    std::vector<Buffer> buffers;  // In the order of return.
+    size_t missing = 0;           // Still held by CUPTI.
+    uint64_t dropped = 0;         // Records that were dropped for lack of room.
   };
 
   static CuptiBuffers& OfProcess();
 
-  // Buffers that are lent from now on are kept when they come back.
+  // Keeps the buffers that are lent from now on when they come back.
   void Open(const CuptiLibrary& cupti, const CuptiOptions& options);
-  // `wait`: until CUPTI has none of them, as long as the options say. Those that come back later
-  // are forgotten.
+  // `wait`: waits until CUPTI holds none of them, at most as long as the options say. Discards
+  // buffers that come back later.
   Filled Close(bool wait);
 
-  // CUPTI's callbacks.
+  // Callbacks for CUPTI.
   static void Request(uint8_t** buffer, size_t* bytes, size_t* most_records);
   static void Complete(CUcontext context, uint32_t stream, uint8_t* buffer, size_t bytes,
                        size_t valid_bytes);

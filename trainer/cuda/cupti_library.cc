@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// CUPTI_ERROR_..._DEVICE_NOT_SUPPORTED, which a library may give although the header of CUDA 12.4
+// CUPTI_ERROR_..._DEVICE_NOT_SUPPORTED. A library may return these although the header of CUDA 12.4
 // lacks their names.
 enum NewerResult : int { kMigDevice = 43, kSliDevice = 44, kWslDevice = 45 };
 

@@ -1,5 +1,4 @@
-// What training takes of a device's memory and of page-locked memory of the host, and where it
-// lies.
+// The device memory and the page-locked host memory of a training, and its layout.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_TRAINING_MEMORY_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_TRAINING_MEMORY_H_
 
@@ -16,11 +15,11 @@ namespace penstock {
 
 struct TrainingSizes {
   size_t arena = 0;       // Floats of one set of parameters.
-  size_t shards = 0;      // Virtual ones, of all ranks.
+  size_t shards = 0;      // Virtual shards, of all ranks.
   size_t own_shards = 0;  // Of this rank.
-  size_t results = 1;     // Floats of a row in predictions.
-  size_t slots = 0;       // Batches that have a place.
-  size_t decays = 0;      // Bytes that say which parameters decay.
+  size_t results = 1;     // Floats per row in predictions.
+  size_t slots = 0;       // Number of batches with a slot.
+  size_t decays = 0;      // Bytes that mark the parameters that decay.
   size_t activation_bytes = 0;
   size_t workspace_bytes = 0;
   bool bf16 = false;
@@ -29,7 +28,7 @@ struct TrainingSizes {
 // Not thread-safe.
 class TrainingMemory {
  public:
-  // Nothing is taken yet; plan() says what will be.
+  // Takes nothing yet; plan() says what will be taken.
   TrainingMemory(const TrainingSizes& sizes, const SlotLayout& slot);
 
   const TrainingSizes& sizes() const { return sizes_; }
@@ -37,7 +36,7 @@ class TrainingMemory {
   MemoryPlan& plan() { return plan_; }
   const MemoryPlan& plan() const { return plan_; }
 
-  // kResourceExhausted: there is not as much. Page-locked memory begins as zeros.
+  // kResourceExhausted: there is not enough memory. Page-locked memory starts as zeros.
   absl::Status Take(Device& device);
 
   size_t arena_bytes() const { return sizes_.arena * sizeof(float); }
@@ -58,7 +57,7 @@ class TrainingMemory {
   char* slot_at(size_t slot) const { return plan_.at(slots_) + slot * slot_.bytes(); }
   ShardMemory OfShard(size_t slot, size_t shard) const;
 
-  // Page-locked, of each slot: the batch, and what its step gave.
+  // Page-locked, per slot: the batch, and the results of its step.
   char* host_slot(size_t slot) const { return host_slots_ + slot * slot_.bytes(); }
   float* host_predictions(size_t slot) const {
     return host_predictions_ + slot * predictions_count();

@@ -26,7 +26,7 @@ struct RandomBoards {
   std::vector<float> scores;
 };
 
-// As small as kernels take it.
+// The smallest model that the kernels accept.
 inline ModelConfig SmallModel(double dropout = 0) {
   ModelConfig config{"small", 1, 16, 1, 24};
   config.dropout = dropout;

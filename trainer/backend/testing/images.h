@@ -1,4 +1,4 @@
-// Random images for tests and benchmarks, and models small enough to see each of their parts.
+// Random images for tests and benchmarks, and models that are small enough to test each part.
 #ifndef PENSTOCK_TRAINER_BACKEND_TESTING_IMAGES_H_
 #define PENSTOCK_TRAINER_BACKEND_TESTING_IMAGES_H_
 
@@ -28,7 +28,7 @@ struct RandomImages {
   std::vector<float> classes;
 };
 
-// All that a "vit" has: wide attention, two GELUs, a head over all tokens, dropout everywhere.
+// All features of a "vit": wide attention, two GELUs, a head over all tokens, dropout everywhere.
 inline ModelConfig TinyVit() {
   ModelConfig config{"tiny-vit", 2, 32, 2, 48};
   config.attention_width = 64;
@@ -43,7 +43,7 @@ inline ModelConfig TinyVit() {
   return config;
 }
 
-// As "vit-small": the mean of the tokens, and logits of it. Its pixels are not those of ImageNet.
+// Like "vit-small": logits of the mean of the tokens. Its pixel statistics are not ImageNet's.
 inline ModelConfig TinyPooledVit() {
   ModelConfig config{"tiny-pooled-vit", 2, 32, 2, 48};
   config.side = 20;

@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// Numbers between -size and size that `key` determines.
+// Numbers between -size and size, determined by `key`.
 inline std::vector<float> Noise(size_t count, uint64_t key, double size = 1) {
   CounterRng rng(key);
   std::vector<float> values(count);

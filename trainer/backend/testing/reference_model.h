@@ -1,4 +1,4 @@
-// A model in double, by the plain references.
+// A model in double, computed with the plain references.
 #ifndef PENSTOCK_TRAINER_BACKEND_TESTING_REFERENCE_MODEL_H_
 #define PENSTOCK_TRAINER_BACKEND_TESTING_REFERENCE_MODEL_H_
 
@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-// Also biases of attention have values: at zero it would not show what is done with them.
+// Attention biases are nonzero too: zeros would hide errors in their use.
 inline std::vector<float> InitialParameters(const ParameterTable& table) {
   std::vector<float> parameters(table.arena_size());
   InitializeParameters(table, 11, parameters);
@@ -30,14 +30,15 @@ inline std::vector<float> InitialParameters(const ParameterTable& table) {
   return parameters;
 }
 
-// What a training of them begins with.
+// The initial state of a training with these parameters.
 inline TrainState InitialState(const ParameterTable& table) {
   TrainState state(table.arena_size());
   state.parameters = InitialParameters(table);
   return state;
 }
 
-// Its loss and gradients. Borrows the rows. `random_key`: of what the batch leaves out.
+// Computes a model's loss and gradients. Borrows the rows. `random_key` is the key of the batch's
+// dropout.
 class ReferenceModel {
  public:
   ReferenceModel(const ModelConfig& config, const BatchRows& rows, uint64_t random_key = 0)
@@ -56,7 +57,7 @@ class ReferenceModel {
   ReferenceModel(const ModelConfig& config, const RandomBoards& boards)
       : ReferenceModel(config, boards.rows()) {}
 
-  // Runs forward and backward; gradients become those of the returned mean loss.
+  // Runs forward and backward. Sets `gradients` to those of the returned mean loss.
   double Run() {
     std::fill(gradients.begin(), gradients.end(), 0.0);
     const BlockMemory<double> memory{.parameters = parameters.data(),
@@ -71,8 +72,8 @@ class ReferenceModel {
     return LossSum(results_, predictions, targets_) / double(rows_.rows);
   }
 
-  // Of the parameter whose gradient is the furthest off: the largest error of an element, relative
-  // to the largest element; and that of all, relative to their norm.
+  // Errors of the parameter with the worst gradient: the largest error of an element relative to
+  // the largest element, and the norm of all errors relative to the gradient's norm.
   struct Errors {
     double element = 0, norm = 0;
   };
@@ -93,7 +94,7 @@ class ReferenceModel {
     return worst;
   }
 
-  // Of the whole gradient, relative to its norm.
+  // The error of the whole gradient, relative to its norm.
   double ErrorOf(const std::vector<float>& other) const {
     double error = 0, size = 0;
     for (size_t i = 0; i < gradients.size(); ++i) {

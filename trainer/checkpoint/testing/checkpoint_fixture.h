@@ -1,4 +1,4 @@
-// A checkpoint in a folder of its own, and disks that are full.
+// A checkpoint in a temporary folder, and simulated full disks.
 #ifndef PENSTOCK_TRAINER_CHECKPOINT_TESTING_CHECKPOINT_FIXTURE_H_
 #define PENSTOCK_TRAINER_CHECKPOINT_TESTING_CHECKPOINT_FIXTURE_H_
 
@@ -63,7 +63,7 @@ class CheckpointTest : public testing::Test {
     WriteBytes(bytes);
     return LoadCheckpoint(path_, kModel).status();
   }
-  // `bytes` with a CRC that fits them.
+  // `bytes` with a matching CRC.
   static std::string Sealed(std::string bytes) {
     const size_t body = bytes.size() - 4;
     const uint32_t crc = Crc32c({reinterpret_cast<const uint8_t*>(bytes.data()), body});
@@ -71,7 +71,7 @@ class CheckpointTest : public testing::Test {
     return bytes;
   }
 
-  // `whole` with `json` in place of its own, and sizes and a CRC that fit.
+  // `whole` with its JSON replaced by `json`, and with matching sizes and CRC.
   static std::string WithJson(const std::string& whole, const std::string& json) {
     uint32_t before = 0;
     std::memcpy(&before, whole.data() + 12, 4);
@@ -88,7 +88,7 @@ class CheckpointTest : public testing::Test {
   CheckpointInfo info_;
 };
 
-// A limit on file size stands in for a full disk.
+// Simulates a full disk by a limit on file size.
 class FullDisk {
  public:
   FullDisk() {

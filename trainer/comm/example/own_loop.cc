@@ -1,4 +1,4 @@
-// Fits y = 3x - 1 by gradient descent with momentum, each rank on points of its own:
+// Fits y = 3x - 1 by gradient descent with momentum, each rank on its own points:
 //   penstock launch -np 4 -- own_loop
 #include <cmath>
 #include <cstdio>
@@ -38,13 +38,14 @@ struct Model {
   }
 };
 
-// Of every step.
+// One value per step.
 struct Curves {
-  std::vector<double> losses, norms;  // Of the gradient.
+  std::vector<double> losses, norms;  // Norms of the gradient.
 };
 
 absl::Status Train(penstock::RankVerbs& ranks, Model& model, Curves& curves) {
-  // All go on from rank 0's weights and optimizer state: it alone may have read a checkpoint.
+  // All ranks continue with rank 0's weights and optimizer state: only rank 0 may have read a
+  // checkpoint.
   const std::span<float> state[] = {model.weights, model.velocity};
   if (absl::Status status = ranks.BroadcastParameters(state, 0); !status.ok()) return status;
   penstock::DistributedOptimizer optimizer(ranks,
@@ -62,8 +63,8 @@ absl::Status Train(penstock::RankVerbs& ranks, Model& model, Curves& curves) {
 }
 
 absl::Status Report(penstock::RankVerbs& ranks, const Model& model, Curves& curves) {
-  // Both curves become their means over ranks, as one operation that goes on while this rank
-  // computes; until Wait() they are not touched.
+  // Replaces both curves by their means over ranks. One asynchronous operation does this while this
+  // rank computes; the curves must not be touched until Wait().
   const penstock::RankHandle averaging =
       ranks.GroupedAllreduceAsync<double>({curves.losses, curves.norms});
   std::vector<float> unused;
@@ -96,7 +97,7 @@ int main() {
   absl::Status status = ranks.Init();
   if (status.ok()) {
     status = TrainAndReport(ranks);
-    const absl::Status end = ranks.Shutdown(status);  // The others hear why, if it failed.
+    const absl::Status end = ranks.Shutdown(status);  // If it failed, the others learn why.
     if (status.ok()) status = end;
   }
   if (!status.ok()) {

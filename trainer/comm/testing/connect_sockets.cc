@@ -1,4 +1,4 @@
-// Has RunRanks() connect ranks as a build without Gloo does.
+// Makes RunRanks() connect ranks as a build without Gloo does.
 #include "trainer/comm/socket_communicator.h"
 #include "trainer/comm/testing/rank_threads.h"
 #include "trainer/comm/testing/unconnected_rank.h"

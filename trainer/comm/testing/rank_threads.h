@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-// An address of this test alone.
+// A rank whose rendezvous is unique to this test.
 inline RankInfo TestRank(uint32_t rank, uint32_t world_size) {
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
   return {.source = "test",
@@ -27,14 +27,14 @@ inline RankInfo TestRank(uint32_t rank, uint32_t world_size) {
           .job = "test"};
 }
 
-// How ranks of tests are connected where a test does not say: by ConnectTcp(), unless a test
-// program that runs the same tests over something else has set it.
+// The default connection of test ranks: ConnectTcp(), unless a test program that runs the same
+// tests over another transport has set it.
 inline ConnectRanks& TestConnection() {
   static ConnectRanks connect;
   return connect;
 }
 
-// Calls body(group) as every rank of `world_size`, each in a thread.
+// Calls body(group) as each rank of `world_size`, each on its own thread.
 inline void RunRanks(uint32_t world_size, const std::function<void(RankGroup&)>& body,
                      RankGroupOptions options = {}) {
   if (!options.connect) options.connect = TestConnection();

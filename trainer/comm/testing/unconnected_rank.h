@@ -1,4 +1,4 @@
-// Ranks that others connect to in vain, for tests of every way to do that.
+// Ranks that others cannot connect to, for tests of every kind of connection.
 #ifndef PENSTOCK_TRAINER_COMM_TESTING_UNCONNECTED_RANK_H_
 #define PENSTOCK_TRAINER_COMM_TESTING_UNCONNECTED_RANK_H_
 
@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-// The store as a rank sees it that gets no further than to give its address.
+// A rank's view of the store; the rank gets no further than publishing its address.
 class AddressGiven final : public StoreClient {
  public:
   explicit AddressGiven(StoreClient& store) : store_(store) {}
@@ -47,7 +47,7 @@ class AddressGiven final : public StoreClient {
   StoreClient& store_;
 };
 
-// Connects as `connect`, which takes TcpOptions, does.
+// Adapts `connect`, which takes TcpOptions.
 template <typename Connect>
 ConnectRanks ConnectBy(Connect connect) {
   return [connect](const RankInfo& info, StoreClient& store, const WaitOptions& options) {
@@ -57,9 +57,8 @@ ConnectRanks ConnectBy(Connect connect) {
   };
 }
 
-// Rank 2 gets as far as `begin` has it, which gives its address, and ends once the others have
-// given theirs, as `key`/RANK. Whatever they have got to by then: they wait for its connection, or
-// are about to.
+// Rank 2 runs `begin`, which publishes its address, and ends once the others have published theirs
+// as `key`/RANK. By then the others wait for its connection, or are about to.
 inline void ExpectThatAnEndEndsConnecting(
     const ConnectRanks& connect, absl::string_view key,
     const std::function<void(const RankInfo&, StoreClient&)>& begin) {

@@ -1,5 +1,5 @@
-// Streams of queued work that runs as late as the rules of streams and events allow, or in any
-// order that they allow: so that whoever relies on more than these rules gets what is wrong.
+// Streams whose queued work runs as late as the rules of streams and events allow, or in any order
+// that they allow. Code that relies on more than these rules then gets wrong results.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_TESTING_LATE_STREAMS_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_TESTING_LATE_STREAMS_H_
 
@@ -20,15 +20,16 @@ namespace penstock {
 class LateStreams {
  public:
   using Work = std::function<absl::Status()>;
-  // Of others, who take their time: `start` is called when it is its turn, and then `done` until
-  // it says yes, which is when it has happened.
+  // Work outside the streams that takes time: `start` is called when its turn comes, then `done`
+  // until it returns true.
   struct LongWork {
     std::function<void()> start;
     std::function<bool()> done;
   };
 
-  // Without a seed nothing runs before the host waits for it, and of other streams only what that
-  // work waits for. With one, every call may first run work of any stream: which, the seed says.
+  // Without a seed, work runs only when the host waits for it; work of other streams runs only if
+  // that work waits for it. With a seed, every call may first run work of any stream; the seed
+  // decides which.
   explicit LateStreams(std::optional<uint64_t> seed) {
     if (seed.has_value()) random_.emplace(*seed);
   }
@@ -37,17 +38,17 @@ class LateStreams {
   void PushLong(DeviceQueue queue, LongWork work);
   void Record(DeviceEvent event, DeviceQueue queue);
   void Wait(DeviceEvent event, DeviceQueue queue);
-  // Runs what is queued, and what that waits for. An error ends all streams.
+  // Runs all queued work and the work that it waits for. An error ends all streams.
   absl::Status Synchronize(DeviceQueue queue);
-  // As far as what was last recorded.
+  // Runs the work up to the last record of the event.
   absl::Status Synchronize(DeviceEvent event);
-  // Runs as much of that as does not wait for others: whether it has happened.
+  // Runs as much of that work as needs no long work, and returns whether the record is reached.
   absl::StatusOr<bool> Done(DeviceEvent event);
-  // The same of all that is queued.
+  // The same for all queued work.
   absl::StatusOr<bool> Done(DeviceQueue queue);
 
  private:
-  // Work, or the `number`-th record of an event, or waiting for that.
+  // Work, the `number`-th record of an event, or a wait for that record.
   struct Item {
     enum class Kind : uint8_t { kWork, kLongWork, kRecord, kWait } kind;
     Work work = nullptr;
@@ -59,9 +60,9 @@ class LateStreams {
   std::deque<Item>& QueueOf(DeviceQueue queue) { return queues_[static_cast<size_t>(queue)]; }
   bool Has(const Item& item) const { return happened_[item.event] >= item.number; }
   void RunSome();
-  // False: it, or what it waits for, takes its time.
+  // Returns false if the item, or work that it waits for, needs more time.
   bool RunFirst(std::deque<Item>& queue);
-  // Until the `number`-th record of `event` has happened; false as RunFirst().
+  // Runs until the `number`-th record of `event` is reached. Returns false like RunFirst().
   bool RunUntil(DeviceEvent event, uint64_t number);
   bool RunAll(std::deque<Item>& queue);
 

@@ -1,4 +1,4 @@
-// A device that is slow when a test wants it to be.
+// Devices that are slow when a test wants them to be.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_TESTING_PACED_DEVICE_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_TESTING_PACED_DEVICE_H_
 
@@ -12,7 +12,8 @@
 
 namespace penstock {
 
-// While `stalls` says so nothing of what is queued happens for who asks Done(). Who waits waits on.
+// While `stalls` returns true, no queued work runs for callers of Done(). Blocking waits still
+// block.
 class StallingDevice final : public ForwardingDevice {
  public:
   StallingDevice(std::unique_ptr<Device> device, std::function<bool()> stalls)
@@ -28,8 +29,8 @@ class StallingDevice final : public ForwardingDevice {
   const std::function<bool()> stalls_;
 };
 
-// Done() returns once the device is done, or fails, or `reached` says yes: however slow a machine
-// is, no time counts before.
+// Done() returns once the device is done or has failed, or `reached` returns true. On a slow
+// machine, no time counts before that.
 class HastyDevice final : public ForwardingDevice {
  public:
   HastyDevice(std::unique_ptr<Device> device, std::function<bool()> reached)
