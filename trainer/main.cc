@@ -1,4 +1,4 @@
-// penstock-train: one rank of training, fed by preprocessing servers.
+// penstock-train: one rank of a training, fed by preprocessing servers.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +28,7 @@ int Fail(int code, const std::string& message) {
   return code;
 }
 
-// Code to exit with where all went well but perhaps the printing.
+// The exit code if everything succeeded except possibly the printing.
 int Printed() {
   const absl::Status status = penstock::FlushStandardOutput();
   return status.ok() ? 0 : Fail(1, std::string(status.message()));
@@ -151,13 +151,13 @@ int main(int argc, char** argv) {
   penstock::KeepFreedMemory();
   penstock::UseOneArenaUnderAnAddressLimit();
   penstock::KeepOpensslUntilTheEnd();
-  // A full disk under a file size limit must be an error of write(), not a signal.
+  // A full disk or a file size limit must be an error of write(), not a signal.
   std::signal(SIGXFSZ, SIG_IGN);
-  // So must a rank that went away.
+  // So must a rank that has gone away.
   std::signal(SIGPIPE, SIG_IGN);
-  // While training it asks to stop; one that comes when all is saved asks for nothing.
+  // During training this signal asks to stop. After everything is saved, it has no effect.
   std::signal(SIGUSR1, SIG_IGN);
-  // A broken connection comes as a status that names its cause; gRPC would tell of it once more.
+  // A broken connection is reported as a status with its cause; gRPC would report it again.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   const std::vector<const char*> words = penstock::WithHelpAsOption(argc, argv);
   const auto num_words = static_cast<int>(words.size());

@@ -13,15 +13,16 @@
 
 namespace penstock {
 
-// Copyable: the library stays loaded. Thread-safe, as CUPTI is.
+// Copyable: the library stays loaded. Thread-safe, like CUPTI.
 struct CuptiLibrary {
-  // Errors of SharedLibrary::Open().
+  // Errors are those of SharedLibrary::Open().
   static absl::StatusOr<CuptiLibrary> LoadFrom(const LibrarySpec& spec,
                                                const std::vector<std::string>& folders);
 
-  // OK, or kFailedPrecondition: what was called, CUPTI's name of the reason, and what to do.
+  // kFailedPrecondition: the call failed; the message has the function, CUPTI's name of the reason,
+  // and what to do.
   absl::Status Check(CUptiResult result, const char* function) const;
-  // "cudaGraphLaunch"; `domain` of the runtime or the driver.
+  // The name of a call, "cudaGraphLaunch"; `domain` is that of the runtime or the driver.
   std::string CallName(CUpti_CallbackDomain domain, CUpti_CallbackId call) const;
 
   decltype(&cuptiSubscribe) subscribe;

@@ -20,7 +20,7 @@ constexpr size_t kMostRecords = 4'000'000;
 
 struct Activity {
   CUpti_ActivityKind kind;
-  bool needed;  // Else a trace is worth having without it.
+  bool needed;  // Else a trace is useful without it.
 };
 constexpr std::array<Activity, 7> kActivities = {
     {{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true},
@@ -35,7 +35,8 @@ class Recorder final : public CuptiRecorder {
  public:
   Recorder(const CuptiLibrary& cupti, const CuptiOptions& options)
       : cupti_(cupti), options_(options) {}
-  // Not cuptiFinalize(): of CUDA 12 it is known to break graphs that are launched afterwards.
+  // Does not call cuptiFinalize(): in CUDA 12 it is known to break graphs that are launched
+  // afterwards.
   ~Recorder() override {
     if (recording_) (void)Stop();
     if (subscriber_ != nullptr) (void)cupti_.unsubscribe(subscriber_);
@@ -70,7 +71,7 @@ class Recorder final : public CuptiRecorder {
   bool recording_ = false;
 };
 
-// A callback has to be given; it is enabled for nothing.
+// CUPTI requires a callback; it is enabled for no event.
 absl::Status Recorder::Subscribe() {
   CUpti_SubscriberHandle subscriber = nullptr;
   const auto nothing = [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {};
@@ -119,15 +120,15 @@ absl::Status Recorder::Start() {
   recording_ = true;
   const absl::Status enabled = Enable();
   if (!enabled.ok()) {
-    (void)Disable();  // The first error is told.
+    (void)Disable();  // Only the first error is reported.
     (void)CuptiBuffers::OfProcess().Close(/*wait=*/false);
     recording_ = false;
   }
   return enabled;
 }
 
-// First the buffers whose records are complete, which all should be; then the rest, so that none
-// stays behind.
+// Flushes buffers of complete records first, which all should be, and then the rest, so that no
+// buffer stays behind.
 absl::Status Recorder::Flush() const {
   PENSTOCK_RETURN_IF_ERROR(cupti_.Check(cupti_.flush_all(0), "cuptiActivityFlushAll"));
   return cupti_.Check(cupti_.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "cuptiActivityFlushAll");

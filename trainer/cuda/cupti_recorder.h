@@ -1,4 +1,4 @@
-// What the streams of a GPU did, kernel by kernel, from CUPTI's activity records.
+// Records the work of a GPU's streams, kernel by kernel, from CUPTI's activity records.
 #ifndef PENSTOCK_TRAINER_CUDA_CUPTI_RECORDER_H_
 #define PENSTOCK_TRAINER_CUDA_CUPTI_RECORDER_H_
 
@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-// A cudaStream_t and its name.
+// A cudaStream_t with its name.
 struct NamedStream {
   void* handle = nullptr;
   std::string name;
@@ -20,14 +20,15 @@ struct NamedStream {
 
 class CuptiRecorder : public DeviceRecorder {
  public:
-  // Of streams that the trace names; all others are called by CUPTI's numbers.
+  // Names streams for the trace. All others are named by CUPTI's numbers.
   virtual void NameStreams(std::vector<NamedStream> streams) = 0;
 };
 
-// Finds CUPTI and subscribes to it until the recorder is destroyed: before the GPU is opened, so
-// that CUPTI sees every graph from its making. Records only from Start() to Stop(). At most one at
-// a time in a process. kNotFound: there is no CUPTI. kFailedPrecondition: it is too old or refuses,
-// why, and what to do. kUnimplemented: a build without CUPTI's headers.
+// Finds CUPTI and subscribes to it until the recorder is destroyed. Call this before the GPU is
+// opened, so that CUPTI sees every graph from its creation. Records only from Start() to Stop(). At
+// most one recorder may exist in a process. kNotFound: CUPTI is missing. kFailedPrecondition: it is
+// too old or refuses; the message says why and what to do. kUnimplemented: a build without CUPTI's
+// headers.
 absl::StatusOr<std::unique_ptr<CuptiRecorder>> OpenCupti();
 
 }  // namespace penstock

@@ -24,7 +24,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-// Long enough for any machine; it ends as soon as the buffers are back.
+// Long enough for any machine; the wait ends as soon as the buffers are back.
 constexpr CuptiOptions kPatient{.patience = std::chrono::minutes(2)};
 
 class CuptiRecorderTest : public testing::Test {
@@ -39,7 +39,7 @@ class CuptiRecorderTest : public testing::Test {
     recorder_->NameStreams({{reinterpret_cast<void*>(7), "compute"}});
     ASSERT_OK(recorder_->Start());
   }
-  // A kernel of launch `launch`, some microseconds after now.
+  // Queues a kernel of launch `launch`; times are microseconds from now.
   void Kernel(size_t launch, uint32_t stream, const char* name, int begin = 0, int end = 1) {
     ASSERT_OK(recorder_->Begin(launch, 0, "what"));
     const uint64_t now = fake_.Now();
@@ -74,7 +74,7 @@ TEST_F(CuptiRecorderTest, TellsWhatStreamsDid) {
   EXPECT_EQ(gelu.launch, 3u);
   EXPECT_TRUE(gelu.in_graph);
   EXPECT_NEAR(static_cast<double>((gelu.end - gelu.begin).count()), 4000, 100);
-  // The clocks are paired to less than this.
+  // The error of the pairing of the clocks is less than this.
   constexpr std::chrono::milliseconds kClose(1);
   EXPECT_GE(gelu.begin, before - kClose);
   EXPECT_LE(gelu.begin, after + kClose);
@@ -120,7 +120,7 @@ TEST_F(CuptiRecorderTest, BuffersThatDoNotComeBackAreMissedAndForgotten) {
   EXPECT_THAT(records.work, IsEmpty());
   EXPECT_THAT(records.notes, ElementsAre(HasSubstr("CUPTI kept 1 buffers of records")));
   recorder_.reset();
-  // It comes back when somebody else records, and is none of what that sees.
+  // The buffer comes back during a later recording, and is not part of it.
   Start();
   Kernel(0, 7, "seen");
   fake_.ReturnHeld();
@@ -264,13 +264,13 @@ TEST_F(CuptiRecorderTest, LaunchesOfSeveralThreadsAreToldApart) {
   }
 }
 
-// The library itself, where it is; without a driver it refuses.
+// The installed library, if there is one; without a driver it refuses.
 TEST(InstalledCuptiTest, StartsOrSaysWhyNot) {
   const auto opened = OpenCupti();
   if (absl::IsNotFound(opened.status())) GTEST_SKIP() << opened.status().message();
   if (opened.ok()) {
     const absl::Status started = (*opened)->Start();
-    // Privileges, and what is no whole GPU, are asked for when something is enabled.
+    // CUPTI checks privileges, and whether this is a whole GPU, when an activity is enabled.
     if (absl::IsFailedPrecondition(started)) GTEST_SKIP() << started.message();
     ASSERT_OK(started);
     EXPECT_OK((*opened)->Stop().status());

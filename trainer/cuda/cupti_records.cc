@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// What is read is in CUDA 12.4's records; newer ones append to them.
+// The fields read here are in CUDA 12.4's records; newer records only append fields.
 #define PENSTOCK_SAME_PLACE(a, b, field) \
   static_assert(offsetof(a, field) == offsetof(b, field), "a CUPTI that moved " #field)
 #if CUPTI_API_VERSION >= 130000

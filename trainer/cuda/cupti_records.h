@@ -1,4 +1,4 @@
-// CUPTI's activity records as they come, kept until they are made a DeviceRecords.
+// Keeps CUPTI's activity records in order of arrival until they are converted to DeviceRecords.
 #ifndef PENSTOCK_TRAINER_CUDA_CUPTI_RECORDS_H_
 #define PENSTOCK_TRAINER_CUDA_CUPTI_RECORDS_H_
 
@@ -14,19 +14,20 @@
 
 namespace penstock {
 
-// Fields are read at the places that they have had in every CUPTI since 12.0, whatever else a newer
-// record holds. Not thread-safe.
+// Reads fields at the offsets that they have had in every CUPTI since 12.0, and ignores the rest of
+// newer records. Not thread-safe.
 class CuptiRecords {
  public:
   explicit CuptiRecords(size_t most) : most_(most) {}
 
-  // Keeps what a trace shows of a record; other kinds are skipped. Beyond `most` they are counted.
+  // Keeps the parts of a record that a trace shows; skips other kinds. Records beyond `most` are
+  // only counted.
   void Add(const CUpti_Activity& record);
   void CountDropped(uint64_t records) { dropped_ += records; }
-  // A buffer whose rest could not be read.
+  // Counts a buffer whose rest could not be read.
   void CountBroken() { ++broken_; }
 
-  // `streams`: names by CUPTI's numbers. A stream that has none and runs NCCL's kernels is called
+  // `streams`: names by CUPTI's numbers. A stream without a name that runs NCCL's kernels is called
   // "communication".
   DeviceRecords Take(const CuptiLibrary& cupti, const ClockMap& clock,
                      const std::map<uint32_t, std::string>& streams) const;
@@ -56,7 +57,7 @@ class CuptiRecords {
   std::vector<std::string> names_;
   std::vector<Work> work_;
   std::vector<Call> calls_;
-  std::map<uint32_t, uint64_t> launches_;  // By correlation.
+  std::map<uint32_t, uint64_t> launches_;  // By correlation ID.
   uint64_t dropped_ = 0, untimed_ = 0, broken_ = 0, overhead_ns_ = 0;
 };
 

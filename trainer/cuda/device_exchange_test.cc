@@ -1,5 +1,5 @@
-// Ranks that exchange gradients while they compute others: as threads, each with an emulated device
-// and the fake NCCL.
+// Ranks that exchange gradients while they compute others. They are threads, each with an emulated
+// device and the fake NCCL.
 #include <atomic>
 #include <cstdlib>
 #include <limits>
@@ -34,7 +34,7 @@ using testing::MatchesRegex;
 
 const ModelConfig kExchangeModel = SmallModel(/*dropout=*/0.2);
 constexpr size_t kUnevenRows = 5;  // Shards differ in size.
-constexpr size_t kSteps = 4;       // Of each of two slots one as it is, and one as a graph.
+constexpr size_t kSteps = 4;       // Each of two slots runs once as a list and once as a graph.
 
 struct ExchangeOutcome {
   DeviceLog log;
@@ -52,7 +52,7 @@ BatchRows RowsOf(const RandomBoards& boards, Communicator& ranks) {
   return boards.rows().Slice(first, last - first);
 }
 
-// A step of `accumulate` batches; the error of one of them.
+// Runs a step of `accumulate` batches; returns the error of one of them.
 absl::StatusOr<StepResult> RunStep(DeviceBackend& backend, Communicator& ranks, size_t step,
                                    size_t accumulate = 1) {
   UpdateOptions update{.clip_norm = 0.1, .global_rows = kUnevenRows, .batches = accumulate};
@@ -87,7 +87,7 @@ class DeviceExchangeTest : public testing::Test {
     return {.model = kExchangeModel, .backend = BackendOptions()};
   }
 
-  // By NCCL, while it is computed.
+  // Exchanges with NCCL, during the computation.
   static std::vector<ExchangeOutcome> Overlapped(uint32_t world_size,
                                                  const NcclRankOptions& options,
                                                  size_t accumulate = 1) {
@@ -102,7 +102,7 @@ class DeviceExchangeTest : public testing::Test {
     return outcomes;
   }
 
-  // Through the host, behind it.
+  // Exchanges through the host, after the computation.
   static std::vector<ExchangeOutcome> Behind(uint32_t world_size, DeviceBackendOptions options,
                                              size_t accumulate = 1) {
     std::vector<ExchangeOutcome> outcomes(world_size);
@@ -194,7 +194,7 @@ TEST_F(DeviceExchangeTest, TheFirstBucketTravelsBeforeTheLastGradientIsComputed)
     options.backend.graphs = graphs;
     const ExchangeOutcome outcome = std::move(Overlapped(2, options)[0]);
     EXPECT_EQ(outcome.log.launched_graphs, graphs ? 2u : 0u);
-    // The last step's, which is a graph where there are any: from the update before to its own.
+    // Operations of the last step, a graph if enabled: from the previous update to its own.
     std::vector<std::string> ops(outcome.log.ops.rbegin(), outcome.log.ops.rend());
     ops.resize(First({ops.begin() + 5, ops.end()}, "AdamW") + 5);
     EXPECT_LT(First(ops, "column sums"), First(ops, "mean backward"));
@@ -206,7 +206,7 @@ TEST_F(DeviceExchangeTest, TheFirstBucketTravelsBeforeTheLastGradientIsComputed)
       behind += i < last;
     }
     EXPECT_GE(exchanges, 6u);
-    EXPECT_EQ(behind, 2u);  // The last bucket's two.
+    EXPECT_EQ(behind, 2u);  // The two of the last bucket.
   }
 }
 
@@ -217,7 +217,7 @@ TEST_F(DeviceExchangeTest, OnlyTheLastBatchOfAStepExchanges) {
   EXPECT_EQ(Count(three[0].log.ops, "score backward"), 3 * Count(one[0].log.ops, "score backward"));
 }
 
-// Leaves out the waits for one event, of the streams alone.
+// Skips the streams' waits for one event; host waits are unchanged.
 class ForgetfulDevice final : public ForwardingDevice {
  public:
   ForgetfulDevice(std::unique_ptr<Device> device, DeviceEvent forgotten)
@@ -230,7 +230,8 @@ class ForgetfulDevice final : public ForwardingDevice {
   const DeviceEvent forgotten_;
 };
 
-// An exchange does not wait for its gradients; the update does not for the exchanges.
+// Without the first wait, an exchange does not wait for its gradients; without the second, the
+// update does not wait for the exchanges.
 class DeviceExchangeWaitTest : public DeviceExchangeTest,
                                public testing::WithParamInterface<DeviceEvent> {};
 
@@ -251,7 +252,7 @@ TEST_P(DeviceExchangeWaitTest, AWaitThatIsLeftOutIsFoundAndChangesTheBits) {
     RunRanks(2, [&](RankGroup& group) {
       ExchangeOutcome& outcome = outcomes[group.info().rank];
       NcclRank rank(group, options, outcome.log);
-      // What is computed of garbage may be no number, on both ranks or on one.
+      // Results computed from garbage may be NaN, on both ranks or on one.
       (void)RunStep(rank.backend(), rank.ranks(), 0);
       if (const auto state = rank.backend().ReadState(); state.ok()) outcome.state = *state;
       EXPECT_THAT(outcome.log.problems, Contains(HasSubstr("are in no order")));
@@ -262,7 +263,7 @@ TEST_P(DeviceExchangeWaitTest, AWaitThatIsLeftOutIsFoundAndChangesTheBits) {
 }
 
 TEST_F(DeviceExchangeTest, ABucketThatHangsIsNamed) {
-  const NcclHang hang(3);  // Of two groups a bucket.
+  const NcclHang hang(3);  // Each bucket has two groups.
   NcclRankOptions options = Options();
   options.wrap = [&](std::unique_ptr<Device> device) -> std::unique_ptr<Device> {
     return std::make_unique<HastyDevice>(std::move(device), [&] { return hang.reached(); });
@@ -281,12 +282,12 @@ TEST_F(DeviceExchangeTest, ABucketThatHangsIsNamed) {
     EXPECT_THAT(rank.backend().ReadState(),
                 StatusIs(absl::StatusCode::kUnavailable, HasSubstr("there is no state")));
   });
-  // Of the other one the end may be heard before.
+  // A rank may hear of the other's end before its own time-out.
   EXPECT_THAT(told, Contains(HasSubstr("not done within 10s")));
 }
 
-// Rank 1's device stands still until rank 0 has told of somebody who keeps it waiting in step 4,
-// whose graph is only launched.
+// Rank 1's device stands still until rank 0 has reported a rank that keeps it waiting in step 4.
+// That step's graph is only launched.
 TEST_F(DeviceExchangeTest, ARankWhoseDeviceIsSlowBeforeItsFirstBucketIsNamed) {
   std::atomic<bool> is_slow = false;
   Mutex mutex;
@@ -319,10 +320,10 @@ TEST_F(DeviceExchangeTest, ARankWhoseDeviceIsSlowBeforeItsFirstBucketIsNamed) {
                                  "others wait at step 4, bucket 0 for 200ms .*"));
 }
 
-// NCCL's abort would wait for what a device that hangs holds of it, graphs too, until the process
-// ends (EndProcessWithin()): here there are none, and it does go on.
+// NCCL's abort would wait for the device's references, including graphs, until the process ends
+// (EndProcessWithin()). Here there are no graphs, and the device does continue.
 TEST_F(DeviceExchangeTest, ARankWhoseDeviceHangsEndsAndTellsTheOtherWhy) {
-  std::unique_ptr<Device> hung;  // Nobody else ends it.
+  std::unique_ptr<Device> hung;  // The hung device is destroyed here.
   RunRanks(2, [&](RankGroup& group) {
     const bool hangs = group.info().rank == 1;
     std::atomic<bool> stalls = false;
@@ -368,13 +369,13 @@ TEST_F(DeviceExchangeTest, AnErrorOfNcclInAGraphNamesItsBucket) {
     const absl::Status status = RunStep(rank.backend(), rank.ranks(), 2).status();
     group.Fail(status);
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
-    if (group.info().rank == 0) return;  // It may be an earlier one that it hears of that in.
+    if (group.info().rank == 0) return;  // It may hear of the failure in an earlier bucket.
     EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr("gradients of step 2, bucket 1 of "),
                                                      HasSubstr("NCCL 2.18.0: the last operation")));
   });
 }
 
-// The other one's stream waits for it for ever.
+// The other rank's stream would wait for this one for ever.
 TEST_F(DeviceExchangeTest, ALostRankEndsAStepThatIsQueued) {
   RunRanks(2, [&](RankGroup& group) {
     DeviceLog log;
@@ -385,7 +386,7 @@ TEST_F(DeviceExchangeTest, ALostRankEndsAStepThatIsQueued) {
       EXPECT_FALSE(group.store()->WaitForLost(absl::Seconds(60)).ok());
       return;
     }
-    absl::Status status;  // Already of the first step, if rank 1 had done that before.
+    absl::Status status;  // May come from the first step, if rank 1 was faster.
     for (size_t step = 0; status.ok(); ++step) {
       status = RunStep(rank.backend(), rank.ranks(), step).status();
     }
@@ -433,7 +434,7 @@ TEST_F(DeviceExchangeTest, AStepThatDivergedChangesNothing) {
   });
 }
 
-// --no-allreduce: a graph that exchanges is not launched any more.
+// --no-allreduce: graphs that exchange are not launched any more.
 TEST_F(DeviceExchangeTest, RanksThatNoLongerTalkTrainOnWhatTheyHave) {
   NcclRankOptions options = Options();
   options.last_talking_step = 2;

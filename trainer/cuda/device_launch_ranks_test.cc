@@ -1,4 +1,4 @@
-// Several steps a launch of ranks that exchange gradients while they compute others.
+// Several steps per launch, on ranks that exchange gradients while they compute others.
 #include <cstdlib>
 #include <latch>
 #include <limits>
@@ -36,7 +36,7 @@ const ModelConfig kSmall = SmallModel(/*dropout=*/0.2);
 constexpr size_t kRows = 2;
 constexpr size_t kBuckets = 5;
 
-// Has batches ready, with a seed only now and then, and may fail.
+// Batches are always ready without a seed, and only sometimes with one. May fail.
 class FitfulInput final : public MemoryInput {
  public:
   FitfulInput(const RankInfo& info, std::optional<uint64_t> seed, size_t fails_after)
@@ -56,7 +56,7 @@ class FitfulInput final : public MemoryInput {
   size_t left_;
 };
 
-// Counts what is launched.
+// Counts launches.
 class CountingDevice final : public ForwardingDevice {
  public:
   CountingDevice(std::unique_ptr<Device> device, uint64_t& launches)
@@ -73,7 +73,7 @@ class CountingDevice final : public ForwardingDevice {
 struct LaunchOutcome {
   DeviceLog log;
   uint64_t launches = 0;
-  std::vector<uint64_t> launches_then;  // As each step was told of.
+  std::vector<uint64_t> launches_then;  // The count at the time of each step's report.
   absl::Status status;
   uint64_t steps = 0;
   std::vector<double> losses;
@@ -84,10 +84,10 @@ struct Plan {
   size_t steps_per_launch = 1;
   std::optional<uint64_t> seed = std::nullopt;
   uint64_t total_steps = 8, accumulate = 1;
-  size_t fails_after = 1000;  // Batches of rank 1.
+  size_t fails_after = 1000;  // Number of batches on rank 1 before it fails.
   std::optional<uint64_t> last_talking_step = std::nullopt;
   uint64_t save_every = 0;
-  std::optional<uint64_t> stops_after = std::nullopt;  // Steps, on rank 1.
+  std::optional<uint64_t> stops_after = std::nullopt;  // Number of steps on rank 1.
 };
 
 class DeviceLaunchRanksTest : public testing::Test {
@@ -123,7 +123,7 @@ class DeviceLaunchRanksTest : public testing::Test {
                             .ranks = &group.communicator()};
       loop.clip_norm = 0.1;
       loop.checkpoint_every = run.save_every;
-      loop.rank_0_saves = run.save_every != 0;  // The states are read, and compared.
+      loop.rank_0_saves = run.save_every != 0;  // The states are read and compared.
       if (run.stops_after.has_value() && group.info().rank == 1) {
         loop.should_stop = [&] { return outcome.losses.size() >= *run.stops_after; };
       }
@@ -206,7 +206,7 @@ TEST_F(DeviceLaunchRanksTest, OneRanksStopStopsAllBehindTheStepsThatAllHaveBegun
   }
 }
 
-// So many staged, and begun.
+// Stages `steps` batches, and begins them.
 void Begin(NcclRank& rank, size_t steps, std::optional<size_t> diverges = std::nullopt) {
   for (size_t step = 0; step < steps; ++step) {
     RandomBoards boards(kRows, step);
@@ -228,7 +228,7 @@ TEST_F(DeviceLaunchRanksTest, StepsBehindOneThatDivergedChangeNothing) {
     EXPECT_EQ(rank.backend().steps(), 1u);
     ASSERT_OK_AND_ASSIGN(const TrainState state, rank.backend().ReadState());
     ASSERT_OK(rank.backend().SetState(state));
-    Begin(rank, 1);  // It trains again.
+    Begin(rank, 1);  // Training works again.
     EXPECT_OK(rank.backend().Finish().status());
     EXPECT_THAT(log.problems, IsEmpty());
   });
@@ -288,7 +288,7 @@ TEST_F(DeviceLaunchRanksTest, ALostRankEndsStepsThatAreBegun) {
     }
     Begin(rank, 1);
     begun.count_down();
-    absl::Status status;  // Of the first step, if rank 1 had not come so far.
+    absl::Status status;  // May come from the first step, if rank 1 had not finished it.
     for (int step = 0; step < 2 && status.ok(); ++step) status = rank.backend().Finish().status();
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shard 7 is cut")));
     EXPECT_THAT(rank.backend().ReadState(),

@@ -1,4 +1,4 @@
-// Which GPU each rank has.
+// The GPU of each rank.
 #ifndef PENSTOCK_TRAINER_CUDA_DEVICE_PLACE_H_
 #define PENSTOCK_TRAINER_CUDA_DEVICE_PLACE_H_
 
@@ -16,20 +16,21 @@ namespace penstock {
 
 struct DevicePlace {
   std::string host;
-  std::string gpu;   // Its UUID, "GPU-1b2c...": the same in every container.
-  std::string nccl;  // Version of the library that this rank found; "missing": it found none.
+  std::string gpu;   // UUID, "GPU-1b2c...": the same in every container.
+  std::string nccl;  // Version that this rank found; "missing" if none.
 };
 
-// Every rank's, by rank, through the store. kDeadlineExceeded, kUnavailable: as StoreClient::Get().
+// Returns every rank's place, by rank, through the store. kDeadlineExceeded, kUnavailable: see
+// StoreClient::Get().
 absl::StatusOr<std::vector<DevicePlace>> ShareDevicePlaces(const RankInfo& info, StoreClient& store,
                                                            const DevicePlace& own,
                                                            absl::Duration timeout);
 
-// Whether two ranks have one GPU.
+// Whether two ranks share a GPU.
 bool SharesGpus(std::span<const DevicePlace> places);
 
-// kInvalidArgument: two ranks have one GPU, naming them and what to do. kFailedPrecondition: they
-// found different versions of NCCL.
+// kInvalidArgument: two ranks share a GPU; the message names them and says what to do.
+// kFailedPrecondition: ranks found different versions of NCCL.
 absl::Status CheckForNccl(std::span<const DevicePlace> places);
 
 }  // namespace penstock

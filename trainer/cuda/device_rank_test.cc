@@ -22,10 +22,10 @@
 namespace penstock {
 namespace {
 
-// In bf16, in which emulated attention is fastest.
+// Emulated attention is fastest in bf16.
 const ModelConfig kRankModel = SmallModel(/*dropout=*/0.2);
 
-// Takes spans of the emulated devices' memory, which is the host's.
+// Accepts spans of the emulated devices' memory, which is host memory.
 class DeviceSpans final : public Communicator {
  public:
   explicit DeviceSpans(Communicator& inner) : inner_(inner) {}
@@ -46,7 +46,7 @@ struct RankOutcome {
   std::vector<double> losses;
 };
 
-// Two steps of 9 rows, so that 4 or 8 shards differ in size.
+// Trains two steps of 9 rows, so that 4 or 8 shards differ in size.
 void TrainRank(Communicator& ranks, DeviceBackendOptions options, RankOutcome& outcome,
                std::unique_ptr<Communicator> gradient_ranks = nullptr) {
   options.ranks = &ranks;
@@ -72,7 +72,7 @@ void TrainRank(Communicator& ranks, DeviceBackendOptions options, RankOutcome& o
 
 enum class Spans { kHost, kDevice };
 
-// Each rank has one at least.
+// Every rank has at least one shard.
 size_t ShardsOf(uint32_t world_size) { return std::max<size_t>(4, world_size); }
 
 std::vector<RankOutcome> Train(uint32_t world_size, Spans spans, bool fast = false,
@@ -114,7 +114,8 @@ TEST_P(DeviceRanksTest, WorldSizeDoesNotChangeTheBits) {
   }
 }
 
-// By the loop, which sends a rank its next batch while a step is computed. The last step has a row.
+// Trains with the loop, which sends a rank's next batch while a step is computed. The last step has
+// one row.
 void TrainRankByLoop(Communicator& ranks, RankOutcome& outcome) {
   auto backend = DeviceBackend::Create(
       kRankModel, {.shards = 4, .global_rows = 6, .bf16 = true, .ranks = &ranks},
@@ -146,7 +147,7 @@ TEST(DeviceRankLoopTest, RanksThatAreSentBatchesAheadTrainAsOne) {
   }
 }
 
-// --no-allreduce: as long as nothing was exchanged ranks differ, and go on.
+// --no-allreduce: without exchanges the ranks differ, and training continues.
 TEST(DeviceGatedRanksTest, RanksThatNoLongerTalkTrainOnWhatTheyHave) {
   const DeviceBackendOptions options{.shards = 4, .global_rows = 9, .bf16 = true};
   std::vector<RankOutcome> outcomes(2);
@@ -180,7 +181,7 @@ class DeviceImageRanksTest : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Models, DeviceImageRanksTest, testing::Bool(),
                          [](const auto& test) { return test.param ? "WithDropout" : "Pooled"; });
 
-// Of 3 rows rank 0 has one and rank 1 two: what both leave out is what one would.
+// Of 3 rows, rank 0 has one and rank 1 two. Together they drop the same values as a single rank.
 TEST_P(DeviceImageRanksTest, UnevenRanksMatchTheReference) {
   constexpr uint64_t kKey = 0x9876543210fedcba;
   const ModelConfig config = GetParam() ? TinyVit() : TinyPooledVit();
@@ -218,8 +219,9 @@ INSTANTIATE_TEST_SUITE_P(Wires, DeviceHalfRanksTest,
                          testing::Combine(testing::Values(WireFloat::kBf16, WireFloat::kFp16),
                                           testing::Values(Spans::kHost, Spans::kDevice)));
 
-// Three, so that slices and shards differ in size. An update is about the learning rate, whatever
-// the gradient's size: what is rounded shows in few parameters, whose gradient is nearly nothing.
+// Three ranks, so that slices and shards differ in size. An update is about as large as the
+// learning rate for any gradient. Rounding therefore shows only in few parameters, whose gradient
+// is nearly zero.
 TEST_P(DeviceHalfRanksTest, RanksAgreeAndAreNearThoseThatSendAllBits) {
   const auto [wire, spans] = GetParam();
   const std::vector<RankOutcome> full = Train(3, spans, /*fast=*/true);
@@ -240,7 +242,8 @@ TEST_P(DeviceHalfRanksTest, RanksAgreeAndAreNearThoseThatSendAllBits) {
     error += std::pow(double(halves[0].state.m[i]) - double(full[0].state.m[i]), 2);
     size += std::pow(double(full[0].state.m[i]), 2);
   }
-  // Rounded twice to 8 or 11 bits, of which the mean is taken, and parameters that differ after it.
+  // Values are rounded twice to 8 or 11 bits and averaged, and the parameters differ after the
+  // first step.
   EXPECT_LT(std::sqrt(error / size), wire == WireFloat::kBf16 ? 0.03 : 0.02);
 }
 

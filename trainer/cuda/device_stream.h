@@ -1,4 +1,4 @@
-// What communicators need of a device: memory, copies in order, and to know when they are done.
+// The device features that communicators need: memory, ordered copies, and completion checks.
 #ifndef PENSTOCK_TRAINER_CUDA_DEVICE_STREAM_H_
 #define PENSTOCK_TRAINER_CUDA_DEVICE_STREAM_H_
 
@@ -17,18 +17,20 @@ class DeviceStream {
  public:
   virtual ~DeviceStream() = default;
 
-  // What the device's own libraries call it: a cudaStream_t.
+  // The handle of the stream in the device's libraries: a cudaStream_t.
   virtual void* handle() const = 0;
 
   enum class Place : uint8_t { kDevice, kPinnedHost };
   using Memory = std::unique_ptr<uint8_t, std::function<void(uint8_t*)>>;
-  // Must be freed before the stream ends. kResourceExhausted: how much was asked.
+  // Memory must be freed before the stream is destroyed. kResourceExhausted: not enough memory; the
+  // message has the requested size.
   virtual absl::StatusOr<Memory> Allocate(Place place, size_t bytes) = 0;
 
-  // Enqueues. Both may lie on the device or in pinned memory, and must stay until it is done.
+  // Queues a copy. Both addresses may be on the device or in pinned memory, and must stay valid
+  // until the copy is done.
   virtual absl::Status Copy(uint8_t* to, const uint8_t* from, size_t bytes) = 0;
 
-  // Whether all that was enqueued has finished. An error of any of it is this one's.
+  // Whether all queued work has finished. Returns an error if any of it failed.
   virtual absl::StatusOr<bool> Done() = 0;
 };
 

@@ -1,5 +1,5 @@
-// The fake cuBLASLt itself: it computes what the manual says, and refuses what does not go
-// together.
+// Tests the fake cuBLASLt itself: it computes what the manual says, and refuses inconsistent
+// descriptions.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -20,7 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A matrix of floats in memory of its own, with numbers between its columns too.
+// A matrix of floats in its own memory. The gaps between its columns hold numbers too.
 struct Matrix {
   Matrix(size_t r, size_t c, size_t l) : rows(r), columns(c), ld(l), values(l * c) {
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>((i * 7 + l) % 11) - 5;
@@ -34,7 +34,7 @@ struct Matrix {
   cudaDataType_t type = CUDA_R_32F;
 };
 
-// D = 2 op(A) op(B) + C / 2, of 3 by 4, summed over 5.
+// D = 2 op(A) op(B) + C / 2, of size 3 by 4, summed over 5.
 struct Described {
   explicit Described(cublasOperation_t of_a = CUBLAS_OP_N, cublasOperation_t of_b = CUBLAS_OP_N)
       : a_op(of_a),
@@ -64,7 +64,7 @@ class FakeCublasLtTest : public testing::Test {
   static CublasLtFunctions Load() {
     return CublasLtFunctions(SharedLibrary::Open(CublasLtSpec(), {PENSTOCK_FAKE_CUBLASLT}).value());
   }
-  // Of the heuristic, or, where that succeeds, of the product.
+  // Returns the status of the heuristic, or, if that succeeds, of the product.
   cublasStatus_t Run(Described& p) {
     cublasLtHandle_t handle = nullptr;
     cublasLtMatmulDesc_t desc = nullptr;
@@ -127,7 +127,7 @@ class FakeCublasLtTest : public testing::Test {
   CublasLtFunctions f_ = Load();
 };
 
-// Whole numbers and halves: exact.
+// The values are whole numbers and halves, so results are exact.
 TEST_F(FakeCublasLtTest, ColumnsLieLeadingDimensionsApart) {
   for (const cublasOperation_t a_op : {CUBLAS_OP_N, CUBLAS_OP_T}) {
     for (const cublasOperation_t b_op : {CUBLAS_OP_N, CUBLAS_OP_T}) {
@@ -189,7 +189,7 @@ TEST_F(FakeCublasLtTest, AWorkspaceMustHoldTheParts) {
   EXPECT_EQ(Run(p), CUBLAS_STATUS_SUCCESS) << fake_.reason();
 }
 
-// What both say of every attribute that the trainer sets, in every size.
+// The statuses of both functions for every attribute that the trainer sets, in every size.
 std::vector<int> AnswersOf(const CublasLtFunctions& f) {
   std::vector<int> answers;
   const uint64_t value[2] = {};
@@ -214,7 +214,7 @@ std::vector<int> AnswersOf(const CublasLtFunctions& f) {
   answers.push_back(f.set_desc(desc, CUBLASLT_MATMUL_DESC_TRANSA, nullptr, 4));
   f.destroy_desc(desc);
   f.destroy_preference(preference);
-  for (const int64_t ld : {8, 4, -8}) {  // Nothing is looked at yet.
+  for (const int64_t ld : {8, 4, -8}) {  // Nothing is checked yet.
     cublasLtMatrixLayout_t layout = nullptr;
     answers.push_back(f.create_layout(&layout, CUDA_R_16BF, 8, 0, ld));
     answers.push_back(f.destroy_layout(layout));

@@ -1,5 +1,5 @@
-// The ranks of a training as their GPUs are connected. A build without CUDA has this too, and says
-// so.
+// Connects the ranks of a training through their GPUs. In a build without CUDA, this exists and
+// returns an error that says so.
 #ifndef PENSTOCK_TRAINER_CUDA_GPU_RANKS_H_
 #define PENSTOCK_TRAINER_CUDA_GPU_RANKS_H_
 
@@ -12,8 +12,9 @@
 
 namespace penstock {
 
-// A communicator of the memory of `device`, which is the calling thread's GPU, on its stream of
-// exchanges: as ConnectDevices() has it. Null: one rank is alone. Both must outlive it.
+// Creates a communicator for the memory of `device`, which must be the calling thread's GPU, on its
+// exchange stream; see ConnectDevices(). Null if there is only one rank. `group` and `device` must
+// outlive it.
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectGpus(RankGroup& group, Device& device,
                                                           bool allow_shared_gpu,
                                                           const WaitOptions& waits);

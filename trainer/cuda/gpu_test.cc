@@ -1,5 +1,5 @@
-// The CUDA backend on a GPU, against the same references as on the emulated device. Skipped without
-// one.
+// The CUDA backend on a GPU, compared with the same references as on the emulated device. Skipped
+// without a GPU.
 #include <iostream>
 #include <memory>
 #include <string>
@@ -82,7 +82,8 @@ class GpuTest : public testing::Test {
     return Train(*MakeBackend(bf16, graphs, nullptr, model));
   }
 
-  // Steps 3 to 5 of a training on `device`, whose bits are those of one that nobody traces.
+  // Traces steps 3 to 5 of a training on `device`. Its bits must equal those of an untraced
+  // training.
   static DeviceRecords TraceSteps(std::unique_ptr<Device> device) {
     auto backend = MakeBackend(/*bf16=*/true, /*graphs=*/true, std::move(device));
     DeviceProfile profile(3, 6);
@@ -107,7 +108,7 @@ class GpuTest : public testing::Test {
   }
 };
 
-// Tolerances as in cuda_backend_test.cc.
+// Tolerances are those of device_backend_test.cc.
 TEST_F(GpuTest, Fp32StepMatchesTheDoubleReference) { EXPECT_LT(GradientError(false), 2e-5); }
 TEST_F(GpuTest, Bf16StepIsNearTheReference) { EXPECT_LT(GradientError(true), 0.02); }
 
@@ -116,7 +117,7 @@ TEST_F(GpuTest, ABiasOfAttentionHasItsGradientToo) {
   EXPECT_LT(GradientError(true, kBiased), 0.02);
 }
 
-// The last batch is short: rows that a shard lacks have no place among those it leaves out.
+// The last batch is short: missing rows of a shard must not shift the places of dropout.
 TEST_F(GpuTest, ImagesMatchTheReferenceToo) {
   for (const ModelConfig& model : {TinyVit(), TinyPooledVit()}) {
     for (const size_t rows : {kRows, kRows - 3}) {
@@ -137,7 +138,7 @@ TEST_F(GpuTest, GraphsAndRunsDoNotChangeTheBits) {
   }
 }
 
-// A rank of several that have the GPU together: what they exchange goes through the host.
+// One of several ranks that share the GPU: exchanges go through the host.
 void TrainShared(RankGroup& group, bool bf16, TrainState& state) {
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<Device> device, OpenGpu(0));
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<Communicator> gradient_ranks,
@@ -193,7 +194,7 @@ TEST_F(GpuTest, EventsTimeTheLaunchesOfTracedSteps) {
   const DeviceRecords records =
       TraceSteps(std::make_unique<WithoutCupti>(OpenGpu(0, /*traced=*/true).value()));
   EXPECT_EQ(records.source, "CUDA events");
-  EXPECT_EQ(records.work.size(), 6u);  // A batch and a step each.
+  EXPECT_EQ(records.work.size(), 6u);  // One batch and one step each.
 }
 
 }  // namespace

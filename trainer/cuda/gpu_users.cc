@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// NVML's nvmlProcessInfo_t; bytes are all ones where they are not known.
+// NVML's nvmlProcessInfo_t. All bits of `bytes` are set if it is unknown.
 struct NvmlProcess {
   unsigned pid;
   unsigned long long bytes;

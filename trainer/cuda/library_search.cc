@@ -19,12 +19,12 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// In order of the names; a folder that cannot be read has none.
+// Subfolders, sorted by name; none if `parent` cannot be read.
 std::vector<fs::path> FoldersIn(const fs::path& parent) {
   std::vector<fs::path> folders;
   std::error_code error;
   for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
-    std::error_code ignored;  // An entry that cannot be read is no folder.
+    std::error_code ignored;  // An unreadable entry is not a folder.
     if (it->is_directory(ignored)) folders.push_back(it->path());
   }
   std::sort(folders.begin(), folders.end());
@@ -47,7 +47,7 @@ class Folders {
     Add(folder / "lib");
     Add(folder / "extras/CUPTI/lib64");
   }
-  // `root` has lib/python3*/site-packages or dist-packages.
+  // Searches site-packages and dist-packages in lib/python3* of `root`.
   void AddPython(const fs::path& root) {
     if (root.empty()) return;
     for (const fs::path& python : FoldersIn(root / "lib")) {
@@ -59,7 +59,7 @@ class Folders {
       }
     }
   }
-  // As PATH is: of the first python3 in it.
+  // `path` has the form of PATH. Searches the packages of the first python3 in it.
   void AddPythonIn(const std::string& path) {
     for (const std::string& bin : std::vector<std::string>(absl::StrSplit(path, ':'))) {
       std::error_code ignored;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr char kIdKey[] = "nccl/id";
 constexpr absl::Duration kFinalizeTimeout = absl::Seconds(5);
-// Between two looks at what is queued: a step that is done waits for so long.
+// Pause between two polls of queued work; a finished step may wait this long.
 constexpr std::chrono::microseconds kLookPause{20};
 
 class NcclCommunicator final : public Communicator {
@@ -46,25 +46,25 @@ class NcclCommunicator final : public Communicator {
  private:
   absl::Status StartThreads();
   absl::StatusOr<NcclId> ShareId();
-  // Posts the messages, and waits until NCCL has taken them or, if `stream_too`, the stream has
-  // done them.
+  // Posts the messages. Waits until NCCL has taken them or, with `stream_too`, until the stream has
+  // finished them.
   absl::Status RunExchange(std::span<const Outgoing> out, std::span<const Incoming> in,
                            bool stream_too);
-  // With the watch told of the wait; errors end everything.
+  // Runs `wait` while the watch counts this rank as waiting. Errors end the communicator.
   absl::Status Watched(absl::FunctionRef<absl::Status()> wait);
   absl::Status EndWait(const absl::Status& status);
   absl::Status Post(const Travelling& travelling);
   absl::Status PostAll(const Travelling& travelling);
 
-  // False: NCCL is still at what it was last asked for.
+  // Returns false if NCCL still works on its last request.
   absl::StatusOr<bool> IsIdle();
-  // Until NCCL has taken what it was asked for and `done`, which may renew `patience`, says yes.
+  // Waits until NCCL has taken its request and `done`, which may renew `patience`, returns true.
   absl::Status Wait(const Patience& patience, absl::FunctionRef<absl::StatusOr<bool>()> done);
   absl::Status Wait(absl::Duration timeout, bool stream_too) {
     return Wait(Patience(timeout),
                 [&]() -> absl::StatusOr<bool> { return stream_too ? stream_.Done() : true; });
   }
-  // Makes `status`, or the loss of a rank that may be behind it, what everything ends with.
+  // Ends the communicator with `status`, or with the loss of a rank that may have caused it.
   absl::Status End(const absl::Status& status);
   void Abort();
   void Finalize();
@@ -75,13 +75,13 @@ class NcclCommunicator final : public Communicator {
   DeviceStream& stream_;
   const WaitOptions options_;
   std::unique_ptr<LateWatch> watch_;  // Set by Connect().
-  NcclLibrary::Comm comm_ = nullptr;  // Null: not begun, or aborted.
-  DeviceStream::Memory marks_;        // Of barriers: a byte a rank.
+  NcclLibrary::Comm comm_ = nullptr;  // Null before connecting and after Abort().
+  DeviceStream::Memory marks_;        // For barriers: one byte per rank.
   bool has_queued_ = false;
   absl::Status ended_;
   NcclLibrary::Comm to_abort_ = nullptr;
   std::counting_semaphore<2> abort_or_end_{0};
-  std::jthread aborting_;  // Waits for that: once an exchange breaks, there may be none to be had.
+  std::jthread aborting_;  // Started early: after an exchange breaks, starting it may fail.
 };
 
 absl::Status NcclCommunicator::StartThreads() {
@@ -132,7 +132,7 @@ absl::Status NcclCommunicator::Connect() {
   return Annotate(End(status), "connecting the GPUs of the ranks");
 }
 
-// What other ranks still do keeps this one no longer than a few seconds.
+// Waits at most a few seconds for other ranks.
 NcclCommunicator::~NcclCommunicator() {
   if (comm_ != nullptr) Finalize();
   abort_or_end_.release();
@@ -160,8 +160,8 @@ absl::Status NcclCommunicator::Queue(std::span<const Outgoing> out, std::span<co
   return Watched([&] { return RunExchange(out, in, /*stream_too=*/false); });
 }
 
-// A rank that computes waits for nobody: it is the late one where others do. Who is late and the
-// timeout count time without progress, not that of everything that was queued.
+// A rank that still computes does not wait; it is the late one if others wait. The timeout and the
+// watch measure time without progress, not the time of all queued work.
 absl::Status NcclCommunicator::AwaitQueued(absl::FunctionRef<absl::StatusOr<Queued>()> look) {
   PENSTOCK_RETURN_IF_ERROR(ended_);
   Patience patience(options_.timeout);
@@ -210,7 +210,7 @@ absl::Status NcclCommunicator::Post(const Travelling& travelling) {
   return posted.ok() ? closed : posted;
 }
 
-// Empty messages do not travel: both ends know that they are empty.
+// Skips empty messages: both ends know that they are empty.
 absl::Status NcclCommunicator::PostAll(const Travelling& travelling) {
   void* stream = stream_.handle();
   for (const Incoming& message : travelling.in) {
@@ -266,8 +266,8 @@ void NcclCommunicator::Abandon(const absl::Status& why) {
   Abort();
 }
 
-// An abort ends what is queued at once, and then waits until no graph that captured an exchange is
-// left: those are ended by a caller who first must be told.
+// An abort ends queued work at once, then waits until no graph with a captured exchange is left.
+// The caller destroys those graphs, but only after this returns; hence the separate thread.
 void NcclCommunicator::Abort() {
   if (comm_ == nullptr) return;
   to_abort_ = std::exchange(comm_, nullptr);

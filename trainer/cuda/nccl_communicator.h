@@ -1,4 +1,4 @@
-// Ranks on GPUs, a GPU each, by NCCL.
+// Connects ranks on GPUs with NCCL, one GPU per rank.
 #ifndef PENSTOCK_TRAINER_CUDA_NCCL_COMMUNICATOR_H_
 #define PENSTOCK_TRAINER_CUDA_NCCL_COMMUNICATOR_H_
 
@@ -14,12 +14,12 @@
 
 namespace penstock {
 
-// A communicator of device memory (kDevice). Each exchange is one group of NCCL's on `stream`,
-// after what is on it already; it returns when the stream is done. NCCL's own errors are looked at
-// meanwhile, and a rank that the store reports lost aborts NCCL, so that nothing waits for it.
-// `store` and `stream` must outlive it; the stream's device must be the calling thread's. Once a
-// training.
-// kUnavailable: NCCL does not connect within the time, with its reason or the lost rank's.
+// A communicator for device memory (kDevice). Each exchange is one NCCL group on `stream`, after
+// the work already queued there, and returns when the stream is done. Meanwhile it polls NCCL's
+// errors. If the store reports a lost rank, it aborts NCCL, so that nothing waits for that rank.
+// `store` and `stream` must outlive it, and the stream's device must be the calling thread's. Call
+// this once per training. kUnavailable: NCCL does not connect in time; the message has its reason
+// or that of the lost rank.
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectNccl(const RankInfo& info, StoreClient& store,
                                                           const NcclLibrary& nccl,
                                                           DeviceStream& stream,

@@ -25,7 +25,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Variables are those of the whole process: one test at a time, set before its ranks begin.
+// Environment variables belong to the whole process: one test at a time, and set before its ranks
+// start.
 class NcclCommunicatorTest : public testing::Test {
  protected:
   NcclCommunicatorTest() : log_(absl::StrCat(testing::TempDir(), "/nccl_test.", getpid(), ".log")) {
@@ -39,7 +40,7 @@ class NcclCommunicatorTest : public testing::Test {
     std::filesystem::remove(log_);
   }
 
-  // Calls body(group, communicator) as every rank; a rank that does not connect fails its group.
+  // Calls body(group, communicator) as every rank. A rank that does not connect fails its group.
   using Body = std::function<void(RankGroup&, absl::StatusOr<std::unique_ptr<Communicator>>)>;
   static void Run(uint32_t ranks, const Body& body, const WaitOptions& options = {}) {
     RunRanks(ranks, [&](RankGroup& group) {
@@ -49,7 +50,7 @@ class NcclCommunicatorTest : public testing::Test {
     });
   }
 
-  // Of each rank, in order; the folder's lines without the rank.
+  // The calls of each rank, in order: the lines of the log without the rank.
   std::map<int, std::vector<std::string>> Calls() const {
     std::map<int, std::vector<std::string>> calls;
     std::ifstream file(log_);
@@ -84,7 +85,7 @@ TEST_F(NcclCommunicatorTest, AnExchangeIsOneGroupAndEmptyMessagesStayAtHome) {
               ElementsAre("init 2", "recv 0 8", "send 0 8", "group", "finalize", "destroy"));
 }
 
-// What NCCL says by itself ends its rank, and then the others.
+// An error that NCCL reports by itself ends its rank, and then the others.
 TEST_F(NcclCommunicatorTest, AnAsynchronousErrorEndsAllAndIsNamed) {
   setenv("FAKE_NCCL_FAULT", "1 error 3", 1);
   WaitOptions options;
@@ -103,18 +104,18 @@ TEST_F(NcclCommunicatorTest, AnAsynchronousErrorEndsAllAndIsNamed) {
   for (const auto& [rank, calls] : Calls()) EXPECT_EQ(calls.back(), "abort") << rank;
 }
 
-// A rank that ends while the others wait in NCCL: the store says so, and NCCL is aborted.
+// A rank ends while the others wait in NCCL: the store reports it, and NCCL is aborted.
 TEST_F(NcclCommunicatorTest, ALostRankAbortsTheOthers) {
   Run(3, [](RankGroup& group, absl::StatusOr<std::unique_ptr<Communicator>> made) {
     ASSERT_OK(made);
     if (group.info().rank == 1) {
       ASSERT_OK((*made)->Barrier());
       group.Fail(absl::DataLossError("shard 7 is cut short"));
-      // Its connections stay: only the store tells.
+      // The connections stay open, so only the store reports the loss.
       EXPECT_FALSE(group.store()->WaitForLost(absl::Seconds(60)).ok());
       return;
     }
-    absl::Status status;  // Already of the first barrier, if rank 1 left that before.
+    absl::Status status;  // May come from the first barrier, if rank 1 left before it.
     while (status.ok()) status = (*made)->Barrier();
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable,
                                  AllOf(HasSubstr("rank 1 (pid "), HasSubstr("shard 7 is cut"))));
@@ -123,7 +124,7 @@ TEST_F(NcclCommunicatorTest, ALostRankAbortsTheOthers) {
   EXPECT_EQ(Calls().at(2).back(), "abort");
 }
 
-// Rank 1's device hangs in the exchange that the others are in too.
+// Rank 1's device hangs in an exchange with the others.
 TEST_F(NcclCommunicatorTest, AHangEndsAfterItsTimeAndIsToldOfBefore) {
   setenv("FAKE_NCCL_FAULT", "1 hang 0", 1);
   Mutex mutex;
@@ -152,8 +153,9 @@ TEST_F(NcclCommunicatorTest, AHangEndsAfterItsTimeAndIsToldOfBefore) {
                         "all ranks wait for each other at step 6, bucket 2: a device hangs")));
 }
 
-// What is queued takes longer than the timeout and than others wait for who is late, but gets on.
-// The one is looked at with each place; of the other a machine that stalls for so long tells.
+// The queued work takes longer than the timeout and than `late_after`, but makes progress. The
+// timeout restarts at each place. A machine that stalls too long is detected, and the test is
+// skipped.
 TEST_F(NcclCommunicatorTest, OnlyTimeWithoutProgressCounts) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::seconds kTime{3};
@@ -191,7 +193,7 @@ TEST_F(NcclCommunicatorTest, OnlyTimeWithoutProgressCounts) {
   EXPECT_THAT(told, IsEmpty());
 }
 
-// The other one does not even begin to wait.
+// Rank 1 never reports a place, so it does not begin to wait.
 TEST_F(NcclCommunicatorTest, WhatDoesNotGetOnEndsAfterItsTime) {
   WaitOptions options;
   options.timeout = absl::Milliseconds(500);
@@ -241,7 +243,7 @@ TEST_F(NcclCommunicatorTest, AnErrorWhileConnectingIsNcclsOwn) {
       options);
 }
 
-// By a name that nothing else on the machine has.
+// A library with a file name that is unique on the machine.
 LibrarySpec SpecOf(const std::string& file) {
   LibrarySpec spec = NcclSpec();
   spec.files = {file};

@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-// As nccl.h of 2.18 has them. Later versions only append to NcclConfig, which says how long it is.
+// As in nccl.h of 2.18. Later versions only append to NcclConfig, which contains its size.
 struct NcclId {
   char bytes[128];
 };
@@ -32,15 +32,15 @@ struct NcclConfig {
 };
 inline constexpr int kNcclUint8 = 1;
 
-// Copyable: the library stays loaded. Thread-safe, as NCCL is.
+// Copyable: the library stays loaded. Thread-safe, like NCCL.
 struct NcclLibrary {
-  // Looked for where $PENSTOCK_CUDA_LIBS and the CUDA and Python folders say, once a call.
-  // kNotFound: there is none; kFailedPrecondition: too old, or another library.
+  // Searches the folders of $PENSTOCK_CUDA_LIBS, CUDA and Python on every call. kNotFound: there is
+  // none. kFailedPrecondition: too old, or another library.
   static absl::StatusOr<NcclLibrary> Load();
   static absl::StatusOr<NcclLibrary> LoadFrom(const LibrarySpec& spec,
                                               const std::vector<std::string>& folders);
 
-  // OK, or an error that says what was called and NCCL's reason. `result` in progress is OK.
+  // Returns an error with the function and NCCL's reason if the call failed. "In progress" is OK.
   absl::Status Check(NcclResult result, const char* function) const;
 
   using Comm = void*;

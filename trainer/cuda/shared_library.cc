@@ -18,7 +18,7 @@ std::string LoaderError() {
   return error == nullptr ? "the loader gives no reason" : error;
 }
 
-// What is tried: every file of every folder, then the bare names, which the loader looks for.
+// The paths to try: every file in every folder, then the bare names for the loader's own search.
 std::vector<std::string> Candidates(const LibrarySpec& spec,
                                     const std::vector<std::string>& folders) {
   std::vector<std::string> paths;
@@ -33,7 +33,7 @@ std::vector<std::string> Candidates(const LibrarySpec& spec,
   return paths;
 }
 
-// A bare name that the loader finds nowhere; other errors are about a file that is there.
+// True if the loader found a bare name nowhere; other errors are about an existing file.
 bool IsNowhere(const std::string& path, const std::string& error) {
   return path.find('/') == std::string::npos &&
          absl::StartsWith(error, path + ": cannot open shared object file");

@@ -1,4 +1,4 @@
-// A library that is loaded at run time, so that one binary runs with and without it.
+// A library loaded at run time, so that one binary runs with and without it.
 #ifndef PENSTOCK_TRAINER_CUDA_SHARED_LIBRARY_H_
 #define PENSTOCK_TRAINER_CUDA_SHARED_LIBRARY_H_
 
@@ -12,26 +12,27 @@
 
 namespace penstock {
 
-// What is looked for.
+// The requirements for a library.
 struct LibrarySpec {
   std::string name;                    // "NCCL".
   std::vector<std::string> files;      // File names, the preferred one first.
-  std::vector<std::string> functions;  // All must be there.
-  // The version that a loaded library says it has, and the least that will do, in its own way of
-  // counting; `print` makes it readable.
+  std::vector<std::string> functions;  // All of these must exist.
+  // Reads the version from a loaded library; with the minimum below, both in the library's own
+  // numbering. `print` makes a version readable.
   uint64_t (*version)(void* version_function);
   std::string version_function;
   uint64_t least_version = 0;
   std::string (*print)(uint64_t version);
-  std::string remedy;  // How one gets it.
+  std::string remedy;  // How to install it.
 };
 
-// Movable; the library stays loaded until the process ends, as NVIDIA's must. Thread-compatible.
+// Movable. The library stays loaded until the process ends, as NVIDIA's libraries require.
+// Thread-compatible.
 class SharedLibrary {
  public:
-  // Looks through `folders`, then where the system's loader does. The first file that loads, has
-  // all functions and is new enough is taken.
-  // kNotFound: there is no such file; kFailedPrecondition: there are some, each unfit, and why.
+  // Searches `folders`, then the system loader's folders. Takes the first file that loads, has all
+  // functions and is new enough. kNotFound: there is no such file. kFailedPrecondition: there are
+  // files, but none fits; the message says why.
   static absl::StatusOr<SharedLibrary> Open(const LibrarySpec& spec,
                                             const std::vector<std::string>& folders);
 
@@ -40,14 +41,14 @@ class SharedLibrary {
   F* Function(absl::string_view name) const {
     return reinterpret_cast<F*>(functions_.at(std::string(name)));
   }
-  // The same, whose type `function` has.
+  // The same, with the type of `function`.
   template <typename F>
   void Find(absl::string_view name, F*& function) const {
     function = Function<F>(name);
   }
-  const std::string& path() const { return path_; }  // As it was asked for.
+  const std::string& path() const { return path_; }  // As it was requested.
   uint64_t version() const { return version_; }
-  // Why files that came before it were not taken.
+  // Why earlier files were not taken.
   const std::vector<std::string>& passed_over() const { return passed_over_; }
 
  private:

@@ -12,7 +12,7 @@
 #include "trainer/cuda/gpu_users.h"
 #include "trainer/cuda/library_search.h"
 
-// LeakSanitizer itself crashed once where it looked through NVIDIA's libraries at the end.
+// LeakSanitizer itself has crashed while scanning NVIDIA's libraries at exit.
 extern "C" const char* __lsan_default_options() { return "detect_leaks=0"; }
 
 namespace penstock {
@@ -48,12 +48,12 @@ class SharedLibraryTest : public testing::Test {
   }
   void TearDown() override { fs::remove_all(root_); }
 
-  // A folder below the root.
+  // Creates a folder below the root.
   std::string Folder(const std::string& name) {
     fs::create_directories(root_ / name);
     return (root_ / name).string();
   }
-  // `built` is a library that the build made.
+  // Copies `built`, a library from the build.
   void Put(const std::string& built, const std::string& folder, const std::string& name) {
     fs::copy_file(built, fs::path(Folder(folder)) / name);
   }
@@ -116,7 +116,7 @@ TEST_F(SharedLibraryTest, FoldersComeInOrderAndOnce) {
   environment.penstock_cuda_libs = own + ":" + own + "::" + (root_ / "missing").string();
   environment.cuda_home = (root_ / "cuda").string();
   environment.virtual_env = (root_ / "venv").string();
-  // Of the first python3 alone; the second one's packages are nobody's.
+  // Only the packages of the first python3 are searched.
   Folder("other/lib/python3.12/site-packages/nvidia/cu12/lib");
   for (const char* bin : {"tool/bin", "other/bin"})
     std::ofstream(fs::path(Folder(bin)) / "python3");
@@ -136,7 +136,7 @@ TEST_F(SharedLibraryTest, EmptyEnvironmentHasNoFolders) {
   EXPECT_THAT(LibraryFolders(environment), IsEmpty());
 }
 
-// A name misspelt in a spec would only be seen on a machine with the library: where it is, look.
+// A misspelt name in a spec shows only on a machine with the library, so check installed libraries.
 TEST(CudaLibrariesTest, InstalledLibrariesFitTheirSpecs) {
   const auto folders = LibraryFolders(LibraryEnvironment::FromProcess());
   int found = 0;
@@ -144,7 +144,7 @@ TEST(CudaLibrariesTest, InstalledLibrariesFitTheirSpecs) {
     const auto library = SharedLibrary::Open(spec, folders);
     if (absl::IsNotFound(library.status())) continue;
     ++found;
-    // Without a driver NCCL may not load; what it lacks is then not known.
+    // Without a driver NCCL may not load, and missing functions are then unknown.
     if (!library.ok() && absl::StrContains(library.status().message(), "does not load")) continue;
     EXPECT_TRUE(library.ok()) << library.status();
   }

@@ -1,4 +1,4 @@
-// Ranks on devices by a communicator of the host: how several ranks share one GPU.
+// Communicates between devices through a host communicator, so that several ranks can share a GPU.
 #ifndef PENSTOCK_TRAINER_CUDA_STAGED_COMMUNICATOR_H_
 #define PENSTOCK_TRAINER_CUDA_STAGED_COMMUNICATOR_H_
 
@@ -8,9 +8,10 @@
 
 namespace penstock {
 
-// A communicator of device memory (kDevice) whose bytes go through pinned memory, which grows to
-// the largest exchange, and over `host`. Shares host's exchanges: only the order of both together
-// must be the same on all ranks. Both must outlive it. Not thread-safe.
+// A communicator for device memory (kDevice). Its bytes go through pinned memory, which grows to
+// the size of the largest exchange, and over `host`. Because both use host's exchanges, all ranks
+// must call the two communicators in the same combined order. `host` and the stream must outlive
+// this object. Not thread-safe.
 class StagedCommunicator final : public Communicator {
  public:
   StagedCommunicator(Communicator& host, DeviceStream& stream,
@@ -32,10 +33,10 @@ class StagedCommunicator final : public Communicator {
 
   Communicator& host_;
   DeviceStream& stream_;
-  const absl::Duration timeout_;  // Of what is on the stream before an exchange.
+  const absl::Duration timeout_;  // For work queued on the stream before an exchange.
   DeviceStream::Memory pinned_;
   size_t capacity_ = 0;
-  absl::Status ended_;  // Copies may be under way still.
+  absl::Status ended_;  // Copies may still be in flight.
 };
 
 }  // namespace penstock

@@ -37,7 +37,7 @@ TEST(StagedCommunicatorTest, ADeviceThatIsNeverDoneEndsTheExchange) {
   const Communicator::Incoming in{0, b};
   const auto late = StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not done within 50ms"));
   EXPECT_THAT(ranks.Exchange({&out, 1}, {&in, 1}), late);
-  // What is under way may come yet, into memory that a next exchange would use.
+  // A copy in flight may still arrive, in memory that the next exchange would use.
   --static_cast<FakeStream*>(stream.handle())->pending;
   EXPECT_THAT(ranks.Exchange({&out, 1}, {&in, 1}), late);
   EXPECT_THAT(ranks.Barrier(), late);

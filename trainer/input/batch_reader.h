@@ -1,4 +1,4 @@
-// What makes of a batch's tensors what a model takes.
+// Converts a batch's tensors to a model's input.
 #ifndef PENSTOCK_TRAINER_INPUT_BATCH_READER_H_
 #define PENSTOCK_TRAINER_INPUT_BATCH_READER_H_
 
@@ -16,15 +16,15 @@ class BatchReader {
  public:
   virtual ~BatchReader() = default;
 
-  // Borrows the batch and this reader's memory until the next call.
-  // kInvalidArgument: other tensors, naming what came and what is accepted.
+  // The result borrows the batch and this reader's memory until the next call. kInvalidArgument:
+  // other tensors than the model reads; the message names the tensors found and those accepted.
   virtual absl::StatusOr<BatchRows> Read(const InputBatch& batch) = 0;
 };
 
-// For readers. kInternal: a tensor whose bytes are not those of its rows.
+// For readers. kInternal: the size of a tensor does not match its number of rows.
 absl::Status CheckRowBytes(const InputBatch& batch);
 bool IsTensor(const TensorView* tensor, Dtype dtype, size_t row_bytes);
-// "planes i8 of 1536 bytes a row, ..."
+// Describes the tensors: "planes i8 of 1536 bytes a row, ...".
 std::string DescribeTensors(const InputBatch& batch);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Batches as the board model takes them.
+// Reads batches for board models.
 #ifndef PENSTOCK_TRAINER_INPUT_BOARD_READER_H_
 #define PENSTOCK_TRAINER_INPUT_BOARD_READER_H_
 
@@ -10,9 +10,8 @@
 
 namespace penstock {
 
-// Accepts packed features (d u8[194], s i64: the score is computed here, in the same bits as a
-// server would) or decoded tensors (planes and flags, i8 or f32, and score f32).
-// Not thread-safe.
+// Accepts packed features (d u8[194], s i64: computes the score here, with the same bits as a
+// server), or decoded tensors (planes and flags, i8 or f32, and score f32). Not thread-safe.
 class BoardReader final : public BatchReader {
  public:
   explicit BoardReader(const MateScoreParams& params = {}) : params_(params) {}

@@ -26,7 +26,8 @@ void DiagnosticInput::Keep(InputBatch batch) {
   CounterRng rng(/*key=*/1);
   for (TensorView& tensor : batch.tensors) {
     std::vector<uint8_t>& bytes = memory->emplace_back(tensor.bytes.begin(), tensor.bytes.end());
-    // Packed planes take any bits. Scores and decoded planes stay: not every float is a number.
+    // Packed planes accept any bits. Scores and decoded planes stay, because random bits may be
+    // NaN.
     if (options_.synthetic && tensor.dtype == Dtype::kU8) {
       std::generate(bytes.begin(), bytes.end(),
                     [&] { return static_cast<uint8_t>(256 * rng.Uniform()); });

@@ -1,4 +1,4 @@
-// An input that stops asking for data: what training without waiting for input would be.
+// An input that stops fetching data, to show the speed of training without waiting for input.
 #ifndef PENSTOCK_TRAINER_INPUT_DIAGNOSTIC_INPUT_H_
 #define PENSTOCK_TRAINER_INPUT_DIAGNOSTIC_INPUT_H_
 
@@ -10,9 +10,9 @@
 
 namespace penstock {
 
-// Hands out `inner`'s batches `normal_steps` times. After that it hands out `memory_steps` batches
-// from memory without touching `inner`: the last `keep` ones in turn, if `synthetic` with random
-// bits for packed planes. Borrows `inner`. Thread-safe as Input says.
+// Returns `normal_steps` batches from `inner`. Then returns `memory_steps` batches from memory
+// without using `inner`: the last `keep` ones in turn. With `synthetic`, they have random bits in
+// place of packed planes. Borrows `inner`. Thread safety is that of Input.
 class DiagnosticInput : public Input {
  public:
   struct Options {
@@ -25,13 +25,13 @@ class DiagnosticInput : public Input {
 
   // The end comes early if `inner` ends within the normal steps.
   absl::StatusOr<bool> Next(InputBatch& batch) override;
-  // At once from memory, be it a batch or the end.
+  // Batches from memory, and the end after them, are always ready.
   bool Ready() const override { return step_ >= options_.normal_steps || inner_.Ready(); }
   void Close() override { inner_.Close(); }
   std::vector<InputServer> servers() const override { return inner_.servers(); }
 
  private:
-  // Of a batch that owns its bytes.
+  // Keeps `batch`, which must own its bytes.
   void Keep(InputBatch batch);
 
   Input& inner_;

@@ -1,4 +1,4 @@
-// Batches as the image model takes them.
+// Reads batches for image models.
 #ifndef PENSTOCK_TRAINER_INPUT_IMAGE_READER_H_
 #define PENSTOCK_TRAINER_INPUT_IMAGE_READER_H_
 
@@ -12,12 +12,11 @@
 
 namespace penstock {
 
-// Accepts `image` (u8, side x side x 3: rows of pixels, red, green and blue of each) and `label`
-// (i64). kInvalidArgument as well: a label that is no number of a class.
-// Not thread-safe.
+// Accepts `image` (u8, side x side x 3: rows of pixels with red, green and blue) and `label` (i64).
+// Also kInvalidArgument: a label that is not a class number. Not thread-safe.
 class ImageReader final : public BatchReader {
  public:
-  // `labels` says how many classes there are, and explains labels that are none.
+  // `labels` has the number of classes, and facts for messages about wrong labels.
   ImageReader(size_t side, LabelFacts labels) : side_(side), labels_(std::move(labels)) {}
 
   absl::StatusOr<BatchRows> Read(const InputBatch& batch) override;

@@ -1,4 +1,4 @@
-// Where batches come from, as the training sees it: the loader, or a test's memory.
+// The source of a training's batches: the loader, or a test's memory.
 #ifndef PENSTOCK_TRAINER_INPUT_INPUT_H_
 #define PENSTOCK_TRAINER_INPUT_INPUT_H_
 
@@ -15,16 +15,16 @@
 
 namespace penstock {
 
-// Borrows its tensors from the input, as long as there are copies of `memory`; where that is null,
+// Borrows its tensors from the input as long as copies of `memory` exist; if `memory` is null,
 // until the next call of Next(). Must not outlive the input.
 struct InputBatch {
   std::shared_ptr<const void> memory = nullptr;
   size_t rows = 0;
-  size_t global_rows = 0;       // Of all ranks together; 0: those of this one are all.
+  size_t global_rows = 0;       // Of all ranks together; 0: this rank has all rows.
   uint64_t first_position = 0;  // In the epoch.
   std::string cursor = {};      // Where to resume once this batch is applied.
   std::vector<TensorView> tensors = {};
-  // Numbers of the rows' records over the manifest; empty where the input does not know them.
+  // Manifest-wide numbers of the rows' records; empty if the input does not know them.
   std::span<const uint64_t> record_ids = {};
 
   const TensorView* tensor(absl::string_view name) const {
@@ -35,7 +35,7 @@ struct InputBatch {
   }
 };
 
-// What a server has done for this input so far.
+// A server's work for this input so far.
 struct InputServer {
   std::string address;
   uint64_t parts = 0;
@@ -43,15 +43,15 @@ struct InputServer {
   uint64_t lost_requests = 0;
 };
 
-// Next() by one thread; Close() and servers() may be called meanwhile.
+// One thread may call Next(). Close() and servers() may be called at the same time.
 class Input {
  public:
   virtual ~Input() = default;
-  // True: filled; false: the end; an error ends the input.
-  // What `batch` held before is released first.
+  // Returns true if `batch` was filled, false at the end. An error ends the input. First releases
+  // the previous content of `batch`.
   virtual absl::StatusOr<bool> Next(InputBatch& batch) = 0;
-  // Whether Next() would return at once: a batch that outlives the next call, or the end, an error
-  // or that it is closed. By the thread that calls Next().
+  // Whether Next() would return at once: a batch that outlives the next call, the end, an error, or
+  // that the input is closed. Call it on the thread that calls Next().
   virtual bool Ready() const { return false; }
   // Ends a blocked Next() with kCancelled.
   virtual void Close() {}

@@ -17,7 +17,7 @@ std::string SourceOf(const LabelFacts& facts) {
   return "";
 }
 
-// What the record has. REQUIRES: `added` was added to it.
+// The label in the record. REQUIRES: `added` was added to it.
 int64_t StoredLabel(int64_t label, const LabelFacts& facts) { return label - facts.added; }
 
 std::string AdviceBelow(int64_t label, const LabelFacts& facts) {
@@ -29,7 +29,7 @@ std::string AdviceBelow(int64_t label, const LabelFacts& facts) {
   return "a label below 0 is no class: leave such records out, or give labels from 0";
 }
 
-// Where more classes come from.
+// Says how to get more classes.
 std::string AdviceForMore(int64_t label, const LabelFacts& facts) {
   switch (facts.from) {
     case ClassesFrom::kOption:
@@ -48,7 +48,8 @@ std::string AdviceForMore(int64_t label, const LabelFacts& facts) {
 
 std::string AdviceAbove(int64_t label, const LabelFacts& facts) {
   const std::string more = AdviceForMore(label, facts);
-  // Only the first number above can be the last class of labels that count from 1.
+  // If labels count from 1, the last class is the first number that is too large; no other number
+  // can be.
   if (static_cast<uint64_t>(label) != facts.classes || facts.added != 0) return more;
   return absl::StrCat("if labels count from 1, give --spec ", facts.spec,
                       ",label-1 (`add: -1` of the label in a spec of your own); else ", more);

@@ -1,4 +1,4 @@
-// Why a label is no class, and what to do.
+// Explains why a label is not a class, and what to do.
 #ifndef PENSTOCK_TRAINER_INPUT_LABEL_ERROR_H_
 #define PENSTOCK_TRAINER_INPUT_LABEL_ERROR_H_
 
@@ -9,23 +9,24 @@
 
 namespace penstock {
 
-// Who says how many classes there are.
+// The source of the number of classes.
 enum class ClassesFrom { kOption, kManifest, kCheckpoint };
 
-// What is known about classes and labels.
+// Facts about classes and labels.
 struct LabelFacts {
   size_t classes = 0;  // Of the model.
   ClassesFrom from = ClassesFrom::kOption;
-  size_t named = 0;   // Classes that the manifest names; 0: it names none.
-  int64_t added = 0;  // To the labels of records, by the decode spec.
+  size_t named = 0;   // Classes that the manifest names; 0: none.
+  int64_t added = 0;  // Added by the decode spec to the labels of records.
   // The built-in spec that reads the model's images: "images-train:72".
   std::string spec = {};
-  // "record 17 of images/a.tfrecord"; empty: the number over the manifest is all that is known.
+  // Names a record: "record 17 of images/a.tfrecord". Empty: messages use its number in the
+  // manifest.
   std::function<std::string(uint64_t record_id)> locate = {};
 };
 
 // "its label is 3 (4 in the record), and there are 3 classes (--classes), counted from 0: ADVICE".
-// REQUIRES: `label` is no class.
+// REQUIRES: `label` is not a class.
 std::string DescribeBadLabel(int64_t label, const LabelFacts& facts);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// The loader as the training's input.
+// The loader as a training's input.
 #ifndef PENSTOCK_TRAINER_INPUT_LOADER_INPUT_H_
 #define PENSTOCK_TRAINER_INPUT_LOADER_INPUT_H_
 
@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// Owns the loader; a batch keeps its slot of it. Thread-safe as Input says.
+// Owns the loader. A batch keeps its slot of the loader. Thread safety is that of Input.
 class LoaderInput : public Input {
  public:
   explicit LoaderInput(std::unique_ptr<Loader> loader) : loader_(std::move(loader)) {}

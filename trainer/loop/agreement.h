@@ -1,4 +1,4 @@
-// What all ranks do next, decided together.
+// Decisions that all ranks make together.
 #ifndef PENSTOCK_TRAINER_LOOP_AGREEMENT_H_
 #define PENSTOCK_TRAINER_LOOP_AGREEMENT_H_
 
@@ -14,31 +14,32 @@
 
 namespace penstock {
 
-// What a rank has to say before a step.
+// A rank's state before a step.
 enum class Intent : uint8_t { kGo, kEnd, kStop, kFailed };
 
 struct Agreed {
   Intent intent;
-  std::string why;       // Of kFailed: which rank failed, and with what.
-  uint64_t batches = 0;  // Of kGo: that every rank has.
+  std::string why;       // With kFailed: which rank failed, and why.
+  uint64_t batches = 0;  // With kGo: the number that every rank has.
 };
 
-// One failed rank fails all, else one that stops stops all. With one rank, what it says.
-// `batches`: how many this rank has, from `position` on. kInternal: the ranks are not at the same
-// place, naming two that differ.
+// One failed rank fails all; else one stopping rank stops all. With a single rank, returns its own
+// intent. `batches` is the number that this rank has, from `position` on. kInternal: the ranks are
+// at different positions; the message names two of them.
 absl::StatusOr<Agreed> Agree(Communicator& ranks, Intent intent, uint64_t position,
                              const absl::Status& status, uint64_t batches = 0);
 
-// How many batches every rank would begin, of `batches` that this one would from `position` on; 0
-// where one would begin none. Unlike Agree() it is no matter then where, or why. Errors as Agree().
+// The number of batches that every rank would begin; `batches` is that of this rank, from
+// `position` on. If any rank would begin none, the result is 0, and unlike in Agree() its position
+// and reason do not matter. Errors are those of Agree().
 absl::StatusOr<uint64_t> AgreeOnBatches(Communicator& ranks, uint64_t position, uint64_t batches);
 
-// kInternal: the state differs between ranks, naming those that do not have rank 0's.
+// kInternal: the state differs between ranks; the message names those that differ from rank 0.
 absl::Status CompareStates(Communicator& ranks, const TrainState& state);
 
-// What a rank has to say of the next batch of `input`: kGo, and `batch` is filled; kEnd; kFailed,
-// and `status` is why; or kStop, because should_stop() said so, before or while it was waited for:
-// the input is closed to interrupt that. An empty `should_stop` never does.
+// Reads the next batch of `input`. Returns kGo: `batch` is filled; kEnd; kFailed: `status` has the
+// reason; or kStop: should_stop() returned true, before the wait for the batch or after the input
+// was closed to interrupt that wait. An empty `should_stop` never stops.
 Intent ReadBatch(Input& input, const std::function<bool()>& should_stop, InputBatch& batch,
                  absl::Status& status);
 

@@ -1,4 +1,4 @@
-// SHA-256 over every row that was handed to the training, to be compared with the plan's own
+// SHA-256 over every row handed to the training, for comparison with the plan's own digest
 // (`penstock stream --digest`).
 #ifndef PENSTOCK_TRAINER_LOOP_BATCH_DIGEST_H_
 #define PENSTOCK_TRAINER_LOOP_BATCH_DIGEST_H_
@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-// Row by row, each row's tensors in the batch's order; so it depends on the order of the rows and
-// not on where batches end. Not thread-safe.
+// Hashes row by row, each row's tensors in the batch's order. The digest therefore depends on the
+// order of the rows, but not on the batch boundaries. Not thread-safe.
 class BatchDigest {
  public:
   void Add(const InputBatch& batch) {

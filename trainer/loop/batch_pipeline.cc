@@ -19,7 +19,7 @@ BatchPipeline::BatchPipeline(Backend& backend, BatchReader& reader, Input& input
       recorder_(recorder),
       options_(std::move(options)) {}
 
-// What is staged together is begun together.
+// Batches that are staged together are begun together.
 bool BatchPipeline::HasRoom() const {
   return backend_.room() > 0 && (staged_.empty() || !staged_.back().due);
 }
@@ -39,7 +39,7 @@ absl::Status BatchPipeline::Stage() {
     return absl::OkStatus();
   }
   const absl::StatusOr<BatchRows> rows = reader_.Read(next.batch);
-  if (!rows.ok()) {  // As a batch that could not be read: a label may be wrong anywhere.
+  if (!rows.ok()) {  // Treated like a batch that could not be read: any label may be wrong.
     input_status_ = rows.status();
     ended_ = Intent::kFailed;
     return absl::OkStatus();
@@ -100,7 +100,7 @@ absl::Status BatchPipeline::Begin() {
   return absl::OkStatus();
 }
 
-// What other ranks do not have yet is sent once more, to where the next launch expects it.
+// Batches that other ranks do not have yet are sent again later, to the slots of the next launch.
 absl::Status BatchPipeline::BeginOnly(uint64_t batches) {
   if (staged_.size() > batches) backend_.Unstage(batches);
   while (staged_.size() > batches) {
@@ -115,14 +115,14 @@ bool BatchPipeline::DueUnderWay() const {
                                      [](const PipelinedBatch& batch) { return batch.due; });
 }
 
-// As many batches are under way on every rank, so that there is room on all or on none.
+// All ranks have equally many batches in flight, so there is room on all or on none.
 bool BatchPipeline::MayBeginAhead() const {
   if (ranks_.size() > 1 && !backend_.RanksBeginAhead()) return false;
   return !DueUnderWay() && (!staged_.empty() || backend_.room() > 0);
 }
 
-// It waits for a launch to be full, because the device is busy. What ended it is told when nothing
-// is under way.
+// Waits for a full launch, because the device is busy. The end of the input is reported once
+// nothing is in flight.
 uint64_t BatchPipeline::BatchesToBegin() const {
   if (staged_.empty() || CanStage() || ended_ == Intent::kStop || Stops()) return 0;
   return staged_.size();
@@ -145,7 +145,7 @@ absl::Status BatchPipeline::GoAhead() {
 }
 
 absl::StatusOr<Intent> BatchPipeline::OwnIntent() {
-  if (!staged_.empty()) {  // It was read earlier.
+  if (!staged_.empty()) {  // Its input was read earlier.
     return ended_ == Intent::kStop || Stops() ? Intent::kStop : Intent::kGo;
   }
   if (!ended_.has_value()) PENSTOCK_RETURN_IF_ERROR(Stage());

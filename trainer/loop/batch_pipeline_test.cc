@@ -22,7 +22,7 @@ using testing::ElementsAre;
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds kLaunchTakes(100);
 
-// Writes down what it is told. Has two groups of `launch` batches.
+// Records its calls. Has room for two groups of `launch` batches.
 class RecordingBackend final : public Backend {
  public:
   explicit RecordingBackend(size_t launch) : launch_(launch) {}
@@ -32,7 +32,7 @@ class RecordingBackend final : public Backend {
         absl::StrCat("stage ", ++staged_, " of ", rows.rows, " at ", update.learning_rate));
     return absl::OkStatus();
   }
-  // In the device's time, or in time of the step.
+  // Counts as the device's time if busy, else as the step's.
   bool IsBusy() override { return busy; }
   absl::Status Begin() override {
     const PhaseScope phase(recorder_, Phase::kLaunch);
@@ -80,14 +80,14 @@ class RecordingBackend final : public Backend {
 
  private:
   const size_t launch_;
-  std::deque<size_t> groups_;  // Under way: the last batch of each.
+  std::deque<size_t> groups_;  // In flight: the last batch of each group.
   StepRecorder* recorder_ = nullptr;
   size_t staged_ = 0, begun_ = 0, finished_ = 0;
   TrainState state_;
   ParameterTable table_ = ParameterTable::For({"small", 1, 16, 1, 16});
 };
 
-// Rank 0 of two that always agree.
+// Rank 0 of two ranks that always agree.
 class Echo final : public Communicator {
  public:
   size_t rank() const override { return 0; }
@@ -100,8 +100,8 @@ class Echo final : public Communicator {
   }
 };
 
-// Rank 0 of two, the other of which never has more batches than so many. With `ahead` it has so few
-// only where nothing is waited for.
+// Rank 0 of two; the other rank never has more than `most` batches. With `ahead`, that limit
+// applies only when batches are begun ahead.
 class Slower final : public Communicator {
  public:
   explicit Slower(uint64_t most, bool ahead = false) : most_(most), ahead_(ahead) {}
@@ -109,7 +109,7 @@ class Slower final : public Communicator {
   size_t size() const override { return 2; }
   absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
     for (const Incoming& incoming : in) {
-      uint64_t words[2];  // What a vote begins with: where, and how many.
+      uint64_t words[2];  // The beginning of a vote: position and number of batches.
       std::memcpy(words, out[0].bytes.data(), sizeof(words));
       if (!ahead_ || incoming.bytes.size() == sizeof(words)) words[1] = std::min(words[1], most_);
       std::memcpy(incoming.bytes.data(), out[0].bytes.data(), incoming.bytes.size());
@@ -123,7 +123,7 @@ class Slower final : public Communicator {
   const bool ahead_;
 };
 
-// Whose batches are ready as often as is said.
+// An input whose batches are ready when the test says so.
 class PacedInput final : public Input {
  public:
   explicit PacedInput(size_t batches) : inner_(4 * batches, 4) {}
@@ -138,7 +138,7 @@ class PacedInput final : public Input {
 class BatchPipelineTest : public testing::Test {
  protected:
   BatchPipelineTest() { recorder_.Start(1); }
-  // Until the end; what the backend was told.
+  // Runs to the end. Returns the calls of the backend.
   std::vector<std::string> Run(size_t launch, PipelineOptions options, Communicator& ranks) {
     RecordingBackend backend(launch);
     backend.busy = busy_;
@@ -252,7 +252,7 @@ TEST_F(BatchPipelineTest, WhatIsDoneWhileTheDeviceComputesIsComputation) {
   busy_ = true;
   Run(1, {}, alone_);
   EXPECT_GE(recorder_.total()[Phase::kCompute], 2 * kLaunchTakes);
-  EXPECT_GE(recorder_.total()[Phase::kLaunch], kLaunchTakes);  // The first waits for nothing.
+  EXPECT_GE(recorder_.total()[Phase::kLaunch], kLaunchTakes);  // The first batch waits for nothing.
 }
 
 TEST_F(BatchPipelineTest, WhatADeviceThatIsDoneWaitsForIsCharged) {

@@ -25,12 +25,12 @@ namespace {
 
 constexpr size_t kTop = 5;
 
-// Sums over rows, in their order.
+// Sums over rows, in row order.
 struct Sums {
   uint64_t records = 0, hits = 0, top5_hits = 0;
   double errors = 0, from_train_mean = 0, scores = 0, squares = 0;
 
-  // Of `results` numbers a row.
+  // Each row has `results` numbers.
   void Add(size_t results, std::span<const float> predictions, std::span<const float> targets,
            double train_mean) {
     results == 1 ? AddScores(predictions, targets, train_mean)
@@ -65,7 +65,7 @@ struct Sums {
     squares += others.squares;
   }
 
-  // `classes` is that of images; 0: boards.
+  // `classes` of an image model; 0: boards.
   absl::StatusOr<Evaluation> Result(size_t classes) const {
     if (records == 0) {
       return absl::FailedPreconditionError(
@@ -84,12 +84,12 @@ struct Sums {
   }
 };
 
-// One batch of an evaluation, on all ranks.
+// Predicts one batch of an evaluation, on all ranks.
 class BatchPredictor {
  public:
   BatchPredictor(Backend& backend, Communicator& ranks) : backend_(backend), ranks_(ranks) {}
 
-  // `rows` are the batch's.
+  // `rows` are those of the batch.
   absl::Status Run(const InputBatch& batch, const BatchRows& rows) {
     const size_t global = batch.global_rows == 0 ? batch.rows : batch.global_rows;
     const size_t first = FirstRowOf(ranks_.rank(), ranks_.size(), global);
@@ -104,15 +104,15 @@ class BatchPredictor {
     return GatherRows(ranks_, global, arrays);
   }
 
-  std::vector<float> predictions, targets;  // Of all ranks' rows.
+  std::vector<float> predictions, targets;  // For the rows of all ranks.
 
  private:
   Backend& backend_;
   Communicator& ranks_;
 };
 
-// A batch of this rank alone. The backend is told that the others have as many rows, so that all
-// of it are this rank's.
+// Predicts a batch of this rank alone. The backend is told that the other ranks have equally many
+// rows, so that it takes all rows of the batch as this rank's.
 absl::Status PredictOwn(Backend& backend, BatchReader& reader, const InputBatch& batch,
                         size_t ranks, double train_mean, std::vector<float>& predictions,
                         Sums& sums) {
@@ -133,7 +133,7 @@ Intent ReadRows(BatchReader& reader, const InputBatch& batch, BatchRows& rows,
   return Intent::kGo;
 }
 
-// What ends an evaluation early on all ranks; `own` is this rank's.
+// The error that ends an evaluation early on all ranks; `own` is this rank's.
 absl::Status EndTogether(const Agreed& agreed, const absl::Status& own, bool* together) {
   if (agreed.intent == Intent::kStop) return absl::CancelledError("the evaluation was stopped");
   if (agreed.intent != Intent::kFailed) return absl::OkStatus();
@@ -141,10 +141,10 @@ absl::Status EndTogether(const Agreed& agreed, const absl::Status& own, bool* to
   return own.ok() ? absl::UnavailableError(agreed.why) : own;
 }
 
-// After a batch: whether all ranks are `done`.
+// After a batch, returns whether all ranks are `done`.
 absl::StatusOr<bool> AgreeOnEnd(Communicator& ranks, Intent intent, bool done,
                                 const absl::Status& status, bool* together) {
-  if (intent == Intent::kEnd) intent = Intent::kGo;  // Others need not be there yet.
+  if (intent == Intent::kEnd) intent = Intent::kGo;  // Other ranks may have more batches.
   PENSTOCK_ASSIGN_OR_RETURN(const Agreed agreed, Agree(ranks, intent, 0, status));
   PENSTOCK_RETURN_IF_ERROR(EndTogether(agreed, status, together));
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<uint8_t> all,

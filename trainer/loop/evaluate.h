@@ -1,4 +1,4 @@
-// How good the model is on records it was not trained on.
+// Evaluates the model on records that it was not trained on.
 #ifndef PENSTOCK_TRAINER_LOOP_EVALUATE_H_
 #define PENSTOCK_TRAINER_LOOP_EVALUATE_H_
 
@@ -17,19 +17,20 @@ namespace penstock {
 
 struct Evaluation {
   uint64_t records = 0;
-  double loss = 0;  // Mean over all records: of the squared error, or of the cross-entropy.
-  // Of images: how many were given their class, and of more than five classes for how many theirs
-  // was one of the five likeliest. Of boards none.
+  double loss = 0;  // Mean over all records of the squared error or the cross-entropy.
+  // Images: how many records had their class predicted; with more than five classes, also how many
+  // had it among the five likeliest. Not set for boards.
   std::optional<uint64_t> hits = {};
   std::optional<uint64_t> top5_hits = {};
-  // Of boards: what predicting one number for all would give: the mean of the scores trained on
-  // (what could be known without the model), and the mean of these records' own scores.
+  // Boards: the loss of predicting one number for all records: the mean of the scores trained on
+  // (which is known without the model), and the mean of these records' own scores.
   double train_mean_loss = 0;
   double own_mean_loss = 0;
 
-  // How far the loss is below predicting the mean of the training's scores; negative: above.
+  // How far the loss is below that of predicting the mean of the training's scores; negative:
+  // above.
   double below_mean_percent() const { return 100 * (1 - loss / train_mean_loss); }
-  // Shares of the records. REQUIRES: hits; top5_hits.
+  // Fractions of the records. REQUIRES: hits; top5_hits.
   double accuracy() const { return static_cast<double>(*hits) / static_cast<double>(records); }
   double top5() const { return static_cast<double>(*top5_hits) / static_cast<double>(records); }
   // "loss 0.0123, 46.7 % below predicting the mean (0.0231)"; "loss 2.3026, accuracy 31.4 %, top-5
@@ -37,19 +38,18 @@ struct Evaluation {
   std::string ToString() const;
 };
 
-// Reads `input` to its end: every row counts once, summed in double in row order, over the rows of
-// all `ranks` (null: of this one alone), which all get the same result.
-// `should_stop`, unless empty, is asked between batches, and of an `input` that was closed; one
-// rank's yes stops all. `together`, unless null, becomes whether all ranks end here with this
-// error: it is of an input, of whichever rank.
-// kFailedPrecondition: there are no rows; kCancelled: should_stop() said so.
+// Reads `input` to its end. Every row counts once, summed in double in row order over the rows of
+// all `ranks` (null: this rank alone). All ranks get the same result. `should_stop`, unless empty,
+// is polled between batches and when `input` is closed; if it returns true on one rank, all stop.
+// `together`, unless null, is set if all ranks end here with this error, which then comes from some
+// rank's input. kFailedPrecondition: there are no rows. kCancelled: should_stop() returned true.
 absl::StatusOr<Evaluation> Evaluate(Backend& backend, BatchReader& reader, Input& input,
                                     double train_mean,
                                     const std::function<bool()>& should_stop = {},
                                     Communicator* ranks = nullptr, bool* together = nullptr);
 
-// The same where each rank reads rows of its own, as many as it has: added up over all ranks in
-// their order. A rank that has read all its own goes along, batch by batch, until the others have.
+// The same if each rank reads its own rows, in any number. Sums over all ranks in rank order. A
+// rank that has read all its rows takes part, batch by batch, until the others have finished.
 absl::StatusOr<Evaluation> EvaluateApart(Backend& backend, BatchReader& reader, Input& input,
                                          double train_mean,
                                          const std::function<bool()>& should_stop,

@@ -1,4 +1,5 @@
-// When a training evaluates, what it keeps of that, and what a stop meanwhile leaves behind.
+// When a training evaluates, what it keeps of the results, and what a stop during one leaves
+// behind.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -29,7 +30,7 @@ TEST_F(TrainLoopTest, KeepsTheBestAndStopsWhenNoEvaluationIsBetter) {
   ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
   auto backend = MakeBackend();
   std::vector<std::pair<uint64_t, double>> losses;
-  // A rate at which training soon makes it worse.
+  // A learning rate at which training soon makes the model worse.
   TrainLoopOptions options = WithHoldout({.schedule = {.peak = 1.0}, .eval_every = 1});
   options.early_stop = 2;
   options.checkpoints = &folder;
@@ -45,14 +46,14 @@ TEST_F(TrainLoopTest, KeepsTheBestAndStopsWhenNoEvaluationIsBetter) {
   EXPECT_EQ(summary.step, best.first + 2);
   ASSERT_OK_AND_ASSIGN(const Checkpoint kept, LoadCheckpoint(folder.best_path(), kModel));
   EXPECT_EQ(kept.info.step, best.first);
-  // What was saved last knows that it is over.
+  // The last checkpoint records that the training is over.
   ASSERT_OK_AND_ASSIGN(const std::vector<std::string> files, folder.List());
   ASSERT_OK_AND_ASSIGN(const Checkpoint last, LoadCheckpoint(files.back(), kModel));
   ASSERT_OK_AND_ASSIGN(const TrainSummary again, Train(*backend, options, last.info));
   EXPECT_EQ(again.rows, 0u);
 }
 
-// Without a rate the weights stay as they are, and so does the loss.
+// With a learning rate of zero, the weights and the loss stay the same.
 TEST_F(TrainLoopTest, AnEvaluationThatIsAsGoodIsNoBetter) {
   auto backend = MakeBackend();
   TrainLoopOptions options = WithHoldout({.total_steps = 4, .eval_every = 1});
@@ -74,7 +75,7 @@ TEST_F(TrainLoopTest, AnEvaluationThatIsNotFiniteEndsItAndSavesNothing) {
   EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(0)));
 }
 
-// Closed while it is waited for.
+// An input that is closed while Next() waits.
 class ClosedInput : public Input {
  public:
   explicit ClosedInput(bool& stop) : stop_(stop) {}
@@ -113,7 +114,7 @@ class StoppedEvaluationTest : public TrainLoopTest {
     };
     return options;
   }
-  // Is stopped while it evaluates for the `nth` time.
+  // Stops during the `nth` evaluation.
   void StopDuringEvaluation(int nth) {
     auto backend = MakeBackend();
     TrainLoopOptions options = Options();
@@ -173,7 +174,7 @@ TEST_F(StoppedEvaluationTest, OfTheLastStepIsJudgedOnceThatIsMade) {
   EXPECT_EQ(resumed.best, (BestEvaluation{4, losses_[1].second, 0}));
   ASSERT_OK_AND_ASSIGN(const Checkpoint best, LoadCheckpoint(checkpoints_.best_path(), kModel));
   EXPECT_EQ(best.info.step, 4u);
-  // Once judged it is not counted again.
+  // Weights that were evaluated once are not counted again.
   ASSERT_OK_AND_ASSIGN(const TrainSummary again, Resume());
   EXPECT_EQ(again.best, resumed.best);
 }

@@ -1,4 +1,4 @@
-// The training loop on images: the bits of dropout, whoever computes and wherever it goes on.
+// The training loop on images: dropout has the same bits for any ranks and any resume point.
 #include <deque>
 #include <memory>
 #include <optional>
@@ -26,7 +26,7 @@ struct ImageOutcome {
   TrainState state;
 };
 
-// From `start`, or from the seed's weights; two batches a step.
+// Trains from `start`, or from the seed's weights; two batches per step.
 ImageOutcome Train(Communicator& ranks, TrainLoopOptions options,
                    std::optional<Checkpoint> start = std::nullopt, uint64_t seed = 3) {
   auto backend =
@@ -91,7 +91,7 @@ TEST(ImageLoopTest, GoesOnWithTheSameBits) {
   EXPECT_EQ(resumed.state.m, whole.state.m);
 }
 
-// Batches of 8: the fifth of them.
+// Batches have 8 records; the wrong label is in the fifth batch.
 TEST(ImageLoopTest, AWrongLabelEndsATrainingThatSavesItsSteps) {
   const TempFolder temp;
   ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(temp.File("c"), 1));
@@ -134,7 +134,7 @@ TEST(ImageLoopTest, AnotherSeedLeavesOutOthers) {
   EXPECT_NE(a.state.parameters, b.state.parameters);
 }
 
-// The same eight images again and again.
+// Returns the same eight images repeatedly.
 class SameImages final : public Input {
  public:
   absl::StatusOr<bool> Next(InputBatch& batch) override {
@@ -144,10 +144,10 @@ class SameImages final : public Input {
   void Close() override {}
 
  private:
-  std::deque<MemoryImages> batches_;  // A batch stays until it was finished.
+  std::deque<MemoryImages> batches_;  // A batch must live until it is finished.
 };
 
-// The loss of two steps on these images, with weights that do not change.
+// The loss of two steps on these images, with constant weights.
 std::vector<double> LossesOfSameImages(uint64_t accumulate) {
   auto backend = CpuBackend::Create(kImageModel, {.threads = 1, .shards = 4}).value();
   InitializeParameters(backend->table(), 5, backend->state().parameters);
@@ -176,7 +176,7 @@ class HeldOutImagesTest : public testing::Test {
     InitializeParameters(backend->table(), 5, backend->state().parameters);
     return backend;
   }
-  // Labels are the class that the model finds the likeliest; of record 4 the sixth, of 5 the fifth.
+  // Labels are the model's likeliest class; record 4 gets its sixth likeliest, record 5 its fifth.
   static MemoryImages Labelled(size_t records) {
     constexpr uint64_t kSeed = 9;
     MemoryImages input(kModel, records, 8, kSeed);
@@ -197,7 +197,7 @@ class HeldOutImagesTest : public testing::Test {
     return input;
   }
 
-  static inline const ModelConfig kModel = TinyPooledVit();  // Of 7 classes.
+  static inline const ModelConfig kModel = TinyPooledVit();  // Has 7 classes.
   ImageReader reader_{kModel.side, {.classes = kModel.classes}};
 };
 

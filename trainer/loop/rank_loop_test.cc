@@ -33,7 +33,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-// With the bias of attention: one kind of gradient more to merge.
+// With the attention bias, which is one more kind of gradient to merge.
 const ModelConfig kModel{"small", 1, 32, 2, 32, /*attention_bias=*/true};
 
 struct Outcome {
@@ -46,7 +46,7 @@ using Adapt = std::function<void(size_t rank, TrainLoopOptions&)>;
 
 class RankLoopTest : public testing::Test {
  protected:
-  // One rank's training on 101 records in steps of 16: the last has 5 rows, for 8 shards.
+  // One rank's training on 101 records in steps of 16 rows. The last step has 5 rows, for 8 shards.
   static Outcome TrainOne(Communicator& ranks, const Adapt& adapt = {},
                           CpuBackendOptions cpu = {}) {
     Outcome outcome;
@@ -104,7 +104,7 @@ TEST_P(RankBitsTest, EveryRankHasTheBitsOfOneRankAlone) {
   }
 }
 
-// Seven batches, of which the last makes no step of two.
+// Seven batches; the last one does not make a step of two.
 TEST_P(RankBitsTest, AccumulatedBatchesHaveTheSameBitsToo) {
   const Adapt two = [](size_t, TrainLoopOptions& options) { options.accumulate = 2; };
   SingleCommunicator alone;
@@ -120,7 +120,7 @@ TEST_P(RankBitsTest, AccumulatedBatchesHaveTheSameBitsToo) {
   }
 }
 
-// What a backend does between ranks, as it marks it.
+// Records the backend's exchanges between ranks, by their marks.
 class MarkedCommunicator final : public Communicator {
  public:
   explicit MarkedCommunicator(Communicator& inner) : inner_(inner) {}
@@ -141,7 +141,7 @@ class MarkedCommunicator final : public Communicator {
   Communicator& inner_;
 };
 
-// Also where a step's last rows leave shards empty, and where gradients of several batches add up.
+// Also covers last steps with empty shards, and accumulated gradients.
 TEST_F(RankLoopTest, BucketsChangeNoBit) {
   for (const bool fast : {false, true}) {
     for (const uint64_t batches : {1, 2}) {
@@ -176,7 +176,7 @@ TEST_F(RankLoopTest, EveryBucketOfEveryStepIsMarkedInOrder) {
   });
 }
 
-// Other bits than one rank's, the same on all; any number of ranks.
+// Any number of ranks. The bits differ from one rank's, but are the same on all ranks.
 TEST_F(RankLoopTest, FastReductionTrainsAlikeOnAllRanks) {
   SingleCommunicator alone;
   const Outcome one = TrainOne(alone);
@@ -236,7 +236,7 @@ TEST_F(RankLoopTest, NoRankLeavesADivergenceBeforeAllHaveReportedIt) {
   });
 }
 
-// As with --no-allreduce: the other one is not where it could be met.
+// As with --no-allreduce: the other rank never reaches the meeting point.
 TEST_F(RankLoopTest, ARankThatDivergesAloneEndsAlone) {
   RunRanks(2, [&](RankGroup& group) {
     const size_t rank = group.info().rank;
@@ -287,7 +287,7 @@ TEST_F(RankLoopTest, ARankWithoutHeldOutRecordsEndsAllWithItsReasonAndWhatWasTra
   EXPECT_THAT(folder.List(), IsOkAndHolds(ElementsAre(HasSubstr("step-000000003"))));
 }
 
-// Counts its batches; the one after `good` fails.
+// Counts its batches; fails after `good` of them.
 class CountedInput final : public MemoryInput {
  public:
   CountedInput(size_t records, size_t good, size_t rank = 0, size_t world_size = 1)
@@ -315,9 +315,9 @@ absl::StatusOr<Evaluation> EvaluateOwn(Communicator& ranks, Input& input) {
   return EvaluateApart(*backend, reader, input, 0.5, {}, ranks);
 }
 
-// The evaluation that one rank alone would have of the records of all ranks.
+// The evaluation that a single rank would have of all ranks' records.
 Evaluation AddedUp(std::span<const size_t> rank_records) {
-  constexpr double kMean = 0.5;  // EvaluateOwn()'s.
+  constexpr double kMean = 0.5;  // As in EvaluateOwn().
   Evaluation all;
   double scores = 0, squares = 0;
   for (const size_t records : rank_records) {
@@ -362,7 +362,7 @@ TEST(EvaluateApartTest, RanksOfMoreAndFewerBatchesAddUpAll) {
   }
 }
 
-// Together with the others or apart from them.
+// The parameter says whether the ranks evaluate together or apart.
 class EvaluationTest : public testing::TestWithParam<bool> {
  protected:
   // Sets `together` if the evaluation failed on all ranks at the same batch.
@@ -399,7 +399,7 @@ TEST_P(EvaluationTest, OneRanksStopStopsAll) {
 
 TEST_P(EvaluationTest, OneRanksFailureIsThatOfAll) {
   RunRanks(2, [&](RankGroup& group) {
-    // Batches are shared, or each rank has its own.
+    // Ranks divide the batches, or each rank has its own.
     const size_t rank = group.info().rank;
     CountedInput input(160, rank == 1 ? 2 : 160, GetParam() ? 0 : rank, GetParam() ? 1 : 2);
     bool together = false;

@@ -12,10 +12,11 @@
 namespace penstock {
 namespace {
 
-// Sets what training leaves out apart from what else is keyed by the same seed.
+// Keeps the keys of dropout apart from other keys of the same seed.
 constexpr uint64_t kDropoutTag = 0x64726f70;  // "drop"
 
-// Of held-out records that one rank could not open: all ranks are told, as of a batch.
+// Stands for holdout records that this rank could not open: all ranks then learn of the error, as
+// for a batch.
 class NoInput final : public Input {
  public:
   explicit NoInput(absl::Status why) : why_(std::move(why)) {}
@@ -29,11 +30,11 @@ bool AllFinite(const std::vector<float>& values) {
   return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
 }
 
-// A weight whose square is no float: the next products overflow.
+// Whether the square of a weight overflows a float; the next products would overflow.
 bool IsTooLarge(float value) { return !std::isfinite(value * value); }
 
-// So that a training that diverged pushes out no good checkpoint: its next step would tell, but
-// that comes too late.
+// Keeps a diverged training from removing good checkpoints. The next step would detect it too, but
+// too late.
 absl::Status CheckCanGoOn(const ParameterTable& table, const TrainState& state) {
   std::string what;
   if (!AllFinite(state.m) || !AllFinite(state.v)) what = "AdamW's moments are not finite";
@@ -105,7 +106,7 @@ absl::Status TrainLoop::RunSteps() {
     if (!more) break;
     recorder_.Enter(Phase::kOutput);
     if (absl::Status due = IsDone() ? absl::OkStatus() : RunSchedules(); !due.ok()) {
-      // Other ranks may not have failed, and would not take part.
+      // Other ranks may not have failed, and would not take part in saving.
       if (Alone()) PENSTOCK_RETURN_IF_ERROR(Annotate(Save(), due.message()));
       return due;
     }
@@ -120,7 +121,7 @@ absl::Status TrainLoop::Finish() {
   summary_.early_stopped = EarlyStopped();
   if (!summary_.stopped && !summary_.early_stopped && evaluated_step_ != info_.step) {
     PENSTOCK_RETURN_IF_ERROR(RunEvaluation());
-    PENSTOCK_RETURN_IF_ERROR(Save());  // With what the evaluation said.
+    PENSTOCK_RETURN_IF_ERROR(Save());  // Includes the evaluation's result.
   }
   return absl::OkStatus();
 }
@@ -203,8 +204,8 @@ absl::Status TrainLoop::TrainOn(const PipelinedBatch& next, StepReport& report) 
   return absl::OkStatus();
 }
 
-// Ranks that exchange gradients diverge on the same batch. The first to leave has the others told
-// that it failed: none does before all have listed their rows.
+// Ranks that exchange gradients diverge on the same batch. The first rank that ends also ends the
+// others, so no rank ends before all have listed their rows.
 std::string TrainLoop::ListRecords(const InputBatch& batch, uint64_t step,
                                    absl::string_view problem) {
   if (!options_.on_divergence) return "";
@@ -212,7 +213,7 @@ std::string TrainLoop::ListRecords(const InputBatch& batch, uint64_t step,
   if (batch.rows > 0) {
     note = options_.on_divergence({step, batch, backend_.predictions(), problem});
   }
-  // A rank that was lost meanwhile is not why this one ends.
+  // The loss of a rank meanwhile is not the reason why this one ends.
   if (!options_.ranks_differ) ranks_.Barrier().IgnoreError();
   return note;
 }
@@ -253,7 +254,7 @@ absl::Status TrainLoop::CatchUp() {
   return RunEvaluation();
 }
 
-// The evaluation first, so that the checkpoint knows of it.
+// The evaluation comes first, so that the checkpoint includes its result.
 absl::Status TrainLoop::RunSchedules() {
   if (EvaluationIsDue()) PENSTOCK_RETURN_IF_ERROR(RunEvaluation());
   if (options_.checkpoint_every != 0 && info_.step % options_.checkpoint_every == 0) return Save();
@@ -277,7 +278,7 @@ absl::Status TrainLoop::RunEvaluation() {
   bool together = false;
   const absl::StatusOr<Evaluation> evaluation = EvaluateHoldout(together);
   if (together) return InputFailed(evaluation.status());
-  if (absl::IsCancelled(evaluation.status())) {  // By should_stop(), of this rank or another.
+  if (absl::IsCancelled(evaluation.status())) {  // By should_stop(), on this rank or another.
     summary_.stopped = true;
     return absl::OkStatus();
   }
@@ -286,12 +287,12 @@ absl::Status TrainLoop::RunEvaluation() {
   summary_.evaluation = *evaluation;
   evaluated_step_ = info_.step;
   if (options_.on_evaluation) options_.on_evaluation(info_.step, *summary_.evaluation);
-  // The run before this one may have judged the weights that it ended with.
+  // The previous run may have evaluated these weights already.
   return info_.judged_step == info_.step ? absl::OkStatus() : Judge(*evaluation);
 }
 
 absl::Status TrainLoop::EvaluationDiverged(const Evaluation& evaluation) {
-  unsaved_ = false;  // It would push out a good checkpoint.
+  unsaved_ = false;  // Saving would remove a good checkpoint.
   return absl::FailedPreconditionError(absl::StrCat(
       "after step ", info_.step, ": the held-out loss is ", evaluation.loss, ": the training ",
       "diverged; nothing more is saved; lower --lr or --clip-norm, or raise --warmup-steps"));
@@ -316,13 +317,13 @@ absl::Status TrainLoop::Save() {
   return SaveBy(&CheckpointFolder::Save);
 }
 
-// No rank goes on, or ends and has the others ended, before rank 0 has written the file.
+// No rank continues, or ends and thereby ends the others, before rank 0 has written the file.
 absl::Status TrainLoop::SaveBy(SaveMethod save) {
   if (!options_.rank_0_saves && options_.checkpoints == nullptr) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const TrainState* state, backend_.State());
   if (options_.rank_0_saves) PENSTOCK_RETURN_IF_ERROR(CompareStates(ranks_, *state));
   if (const absl::Status good = CheckCanGoOn(backend_.table(), *state); !good.ok()) {
-    unsaved_ = false;  // It would push out a good checkpoint.
+    unsaved_ = false;  // Saving would remove a good checkpoint.
     const std::string note = ListRecords(pipeline_.current().batch, info_.step - 1, good.message());
     return absl::FailedPreconditionError(absl::StrCat(good.message(), note));
   }

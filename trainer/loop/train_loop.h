@@ -1,4 +1,4 @@
-// Batches in, updates out: one rank's training.
+// The training of one rank: reads batches and applies updates.
 #ifndef PENSTOCK_TRAINER_LOOP_TRAIN_LOOP_H_
 #define PENSTOCK_TRAINER_LOOP_TRAIN_LOOP_H_
 
@@ -27,42 +27,42 @@
 
 namespace penstock {
 
-// A step whose loss or gradient is not finite; it was not applied. Or one that left weights that no
-// step can go on from; they are not saved. Borrows the batch.
+// A step whose loss or gradient is not finite, and which was not applied; or a step after which no
+// training can continue, whose weights are not saved. Borrows the batch.
 struct Divergence {
-  uint64_t step = 0;  // Steps applied before it.
+  uint64_t step = 0;  // Number of steps applied before it.
   const InputBatch& batch;
-  std::span<const float> predictions;  // Of the batch's rows, Backend::results() each.
+  std::span<const float> predictions;  // For the batch's rows, Backend::results() each.
   absl::string_view problem;
 };
 
-// One finished step.
+// A finished step.
 struct StepReport {
-  uint64_t step = 0;         // Steps applied, this one included; over all runs of the training.
+  uint64_t step = 0;         // Applied steps including this one, over all runs of the training.
   uint64_t total_steps = 0;  // 0: unknown.
-  size_t rows = 0;           // Of all ranks, as is the loss.
+  size_t rows = 0;           // Of all ranks; the loss is also over all ranks.
   double loss = 0;
   double learning_rate = 0;
   double gradient_norm = 0;
-  std::chrono::nanoseconds wait{};     // For input.
-  std::chrono::nanoseconds compute{};  // Everything else of the step.
-  PhaseTimes times = {};               // The same by phase. Its output is still to come.
+  std::chrono::nanoseconds wait{};     // Waiting for input.
+  std::chrono::nanoseconds compute{};  // The rest of the step.
+  PhaseTimes times = {};               // Both, by phase. Excludes the output that follows.
 };
 
-// A run so far.
+// The state of a run so far.
 struct TrainSummary {
   uint64_t first_step = 0;  // Steps applied before this run.
   uint64_t step = 0;        // Steps applied.
-  uint64_t rows = 0;        // Trained on in this run, by all ranks.
-  double loss_start = 0;    // Mean over the run's first steps, at most kLossSteps of them.
-  double loss_end = 0;      // And over its last.
+  uint64_t rows = 0;        // Trained on in this run, on all ranks.
+  double loss_start = 0;    // Mean over the run's first steps, at most kLossSteps.
+  double loss_end = 0;      // The same over its last steps.
   std::chrono::nanoseconds wait{};
   std::chrono::nanoseconds compute{};
-  PhaseTimes times;                      // All of Run(), evaluations and saving included.
-  std::string digest;                    // Of this run's rows of this rank, in order, if asked.
+  PhaseTimes times;                      // All of Run(), including evaluations and saving.
+  std::string digest;                    // Of this rank's rows in this run, in order, if enabled.
   std::string cursor;                    // After the last applied step.
   bool stopped = false;                  // should_stop() ended it.
-  bool early_stopped = false;            // Evaluations that were no better did.
+  bool early_stopped = false;            // Evaluations without improvement ended it.
   std::optional<BestEvaluation> best;    // Over all runs.
   std::optional<Evaluation> evaluation;  // The last one.
 
@@ -76,77 +76,77 @@ struct TrainLoopOptions {
   double decay_rate = 0.01;
   double clip_norm = 0;
   uint64_t total_steps = 0;  // Over all runs; 0: until the input ends.
-  // Batches of a step; those that are left at the end and make none count in the digest alone.
+  // Batches per step. Batches left at the end that do not make a step count only in the digest.
   uint64_t accumulate = 1;
   bool digest = false;
 
-  uint64_t checkpoint_every = 0;  // Steps; 0: at the end alone.
-  uint64_t eval_every = 0;        // Steps; 0: at the end alone.
-  uint64_t early_stop = 0;        // Evaluations in a row that are no better end it; 0: none do.
-  const CheckpointFolder* checkpoints = nullptr;  // Null: none are written here.
-  // The ranks of the training, which all run this loop; must outlive it. Null: one alone.
+  uint64_t checkpoint_every = 0;  // In steps; 0: only at the end.
+  uint64_t eval_every = 0;        // In steps; 0: only at the end.
+  uint64_t early_stop = 0;        // Evaluations in a row without improvement that end it; 0: none.
+  const CheckpointFolder* checkpoints = nullptr;  // Null: this rank writes none.
+  // The ranks of the training, which all run this loop; must outlive it. Null: a single rank.
   Communicator* ranks = nullptr;
-  bool rank_0_saves = false;  // Then all compare their state first.
-  // Of all ranks' cursors what a checkpoint holds; called by all. Empty: rank 0's, as all are
-  // alike.
+  bool rank_0_saves = false;  // If so, all ranks first compare their states.
+  // Combines all ranks' cursors for a checkpoint. All ranks call it. Empty: uses rank 0's, because
+  // all are equal.
   std::function<absl::StatusOr<std::string>(const std::string& own)> gather_cursors = {};
-  bool ranks_differ = false;   // Their weights do, so that one may diverge alone.
-  bool holdout_apart = false;  // Every rank reads held-out records of its own.
-  // Opens the held-out records anew; empty: no evaluation.
+  bool ranks_differ = false;   // The weights differ between ranks, so one may diverge alone.
+  bool holdout_apart = false;  // Every rank reads its own holdout records.
+  // Opens the holdout records anew; empty: no evaluation.
   std::function<absl::StatusOr<std::unique_ptr<Input>>()> open_holdout = {};
 
   std::function<void(const StepReport&)> on_step = {};
   std::function<void(uint64_t step, const Evaluation&)> on_evaluation = {};
-  // Told of the batch that a training diverges on; what it returns is added to the error. No rank
-  // ends before it has returned on all, unless ranks_differ.
+  // Called with the batch on which a training diverges. The result is appended to the error. Unless
+  // ranks_differ, no rank ends before the call has returned on all ranks.
   std::function<std::string(const Divergence&)> on_divergence = {};
-  StepRecorder* recorder = nullptr;  // Null: one of the loop's own.
-  // Asked between steps, and between the batches of an evaluation. What is in progress, a step or
-  // those that were begun together, is always finished.
+  StepRecorder* recorder = nullptr;  // Null: the loop's own.
+  // Polled between steps, and between the batches of an evaluation. Steps in progress, including
+  // those begun together, are always finished.
   std::function<bool()> should_stop = {};
 };
 
 inline constexpr size_t kLossSteps = 10;
 
-// Borrows everything it is given. `info` is what a checkpoint says besides the state: of the one
-// resumed from, or with zero steps. Not thread-safe.
+// Borrows its arguments. `info` has a checkpoint's data besides the state: of the resumed
+// checkpoint, or with zero steps. Not thread-safe.
 class TrainLoop {
  public:
   TrainLoop(Backend& backend, BatchReader& reader, Input& input, CheckpointInfo info,
             TrainLoopOptions options);
 
-  // Trains to the end of the input, to total_steps, until evaluations get no better or until
-  // should_stop(); saves and evaluates at the end (a stopped run is saved, not evaluated). A run
-  // that its input or the held-out records end with an error is saved too; one that diverged, by a
-  // step, an evaluation or its weights, is not, so that it pushes out no good checkpoint. The
-  // lowest held-out loss is saved as the best.
+  // Trains until the end of the input, total_steps, evaluations without improvement, or
+  // should_stop(). Saves and evaluates at the end; a stopped run is saved, but not evaluated. A run
+  // that ends with an error of its input or of the holdout records is saved too. A run that
+  // diverged (by a step, an evaluation or its weights) is not saved, so that it removes no good
+  // checkpoint. The model with the lowest holdout loss is saved as the best.
   absl::StatusOr<TrainSummary> Run();
 
  private:
-  // Steps and what is due between them; then what is due at the end.
+  // The steps with the schedules between them, then the work at the end.
   absl::Status RunSteps();
   absl::Status Finish();
   absl::StatusOr<bool> RunStep();
-  // False: no more, agreed by all ranks.
+  // False: all ranks agree that there are no more batches.
   absl::StatusOr<bool> NextBatch();
   absl::Status InputFailed(const absl::Status& status);
-  // The pipeline's one: one of a step's batches.
+  // Trains on one batch of a step, from the pipeline.
   absl::Status TrainOn(const PipelinedBatch& next, StepReport& report);
   PipelineOptions ForPipeline();
   bool IsDue(uint64_t step) const;
   bool EvaluationIsDue() const;
-  // What the run before this one was to do after its last step, and was stopped in.
+  // Does the evaluation that the previous run was to do after its last step, and was stopped in.
   absl::Status CatchUp();
   absl::Status RunSchedules();
   absl::Status RunEvaluation();
-  // `together` as Evaluate() has it.
+  // `together`: see Evaluate().
   absl::StatusOr<Evaluation> EvaluateHoldout(bool& together);
   absl::Status EvaluationDiverged(const Evaluation& evaluation);
-  // Keeps the best, and counts how often in a row there was none better.
+  // Keeps the best evaluation, and counts the later ones without improvement.
   absl::Status Judge(const Evaluation& evaluation);
   absl::Status Diverged(const absl::Status& status, const InputBatch& batch);
-  // What to tell of the records that the training diverged on; nothing if `batch` is no longer
-  // there, or has no row of this rank.
+  // Text about the records that the training diverged on. Empty if `batch` is gone, or has no row
+  // of this rank.
   std::string ListRecords(const InputBatch& batch, uint64_t step, absl::string_view problem);
   using SaveMethod = absl::Status (CheckpointFolder::*)(const CheckpointInfo&,
                                                         const ParameterTable&,
@@ -169,7 +169,7 @@ class TrainLoop {
   BatchPipeline pipeline_;
   std::optional<BatchDigest> digest_;
   TrainSummary summary_;
-  double score_sum_ = 0;  // info_'s, with the batches of a step that is under way.
+  double score_sum_ = 0;  // Sum of info_, plus the batches of the step in progress.
   double first_losses_ = 0;
   std::deque<double> last_losses_;
   bool unsaved_ = false;

@@ -79,7 +79,8 @@ TEST_F(TrainLoopTest, LearnsWhatTheHeldOutRecordsShare) {
   EXPECT_GT(summary.evaluation->below_mean_percent(), 50);
 }
 
-// Scores are +-0.8 tanh(0.75); one number for all leaves their variance and its own distance.
+// Scores are +-0.8 tanh(0.75). One number for all leaves their variance plus the square of its
+// distance from their mean.
 TEST_F(TrainLoopTest, EvaluationCountsEveryRecordOnceAgainstBothMeans) {
   auto backend = MakeBackend();
   MemoryInput holdout(37, 16, 9), again(37, 37, 9);
@@ -158,7 +159,7 @@ TEST_F(TrainLoopTest, AClosedInputStopsTheRunAndSavesIt) {
   bool closed = false;
   int asked_after_close = 0;
   TrainLoopOptions options{.checkpoints = &folder};
-  // Closed just after should_stop() was asked: Next() meets it first.
+  // The input is closed just after should_stop() was polled, so Next() notices it first.
   options.should_stop = [&] { return closed && asked_after_close++ > 0; };
   options.on_step = [&](const StepReport& report) {
     if (report.step == 2) input.Close(), closed = true;
@@ -170,7 +171,7 @@ TEST_F(TrainLoopTest, AClosedInputStopsTheRunAndSavesIt) {
   EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(1)));
 }
 
-// Fails once `batches` were handed out.
+// Fails after `batches` batches.
 class FailingInput : public MemoryInput {
  public:
   explicit FailingInput(int batches) : MemoryInput(128, 16), left_(batches) {}
@@ -203,7 +204,7 @@ TEST_F(TrainLoopTest, DivergenceIsNotSaved) {
   EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(0)));
 }
 
-// By the last step before a save, so that no loss has told yet.
+// In the last step before a save, so that no loss has shown it yet.
 TEST_F(TrainLoopTest, WeightsThatNoStepCanGoOnFromAreNotSaved) {
   ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
   TrainLoopOptions options{.total_steps = 1, .checkpoints = &folder};
@@ -231,7 +232,7 @@ TEST_F(TrainLoopTest, WeightsThatNoStepCanGoOnFromAreNotSaved) {
   EXPECT_THAT(folder.List(), IsOkAndHolds(testing::ElementsAre(HasSubstr("step-000000001"))));
 }
 
-// The best is saved first: what it finds is told once.
+// The best is saved first. The error must be reported only once.
 TEST_F(TrainLoopTest, WhatNoStepCanGoOnFromIsToldOnceWhereAnEvaluationIsDue) {
   ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
   TrainLoopOptions options = WithHoldout();
@@ -267,8 +268,8 @@ TEST_F(TrainLoopTest, EveryPhaseThatATrainingHasIsCharged) {
   }
 }
 
-// From one report to the next, by a clock of the test's own. A step reports shortly before its
-// end: on a busy machine the thread may stand still in between, but seldom.
+// Times are measured between reports, with the test's own clock. A step reports shortly before its
+// end. On a busy machine the thread may pause in between, but seldom.
 TEST_F(TrainLoopTest, PhasesOfMostStepsAddUpToTheirWallTime) {
   constexpr size_t kSteps = 60;
   auto backend = MakeBackend();

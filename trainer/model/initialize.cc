@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Sets these numbers apart from what else is keyed by the same seed.
+// Keeps the keys of these numbers apart from other keys of the same seed.
 constexpr uint64_t kInitializeTag = 0x70617261;  // "para"
 
 void FillUniform(uint64_t key, double bound, std::span<float> out) {

@@ -6,7 +6,7 @@ namespace penstock {
 namespace {
 
 constexpr size_t kChannels = 3;
-constexpr size_t kMostPixels = 4096;  // Of a side.
+constexpr size_t kMostPixels = 4096;  // Per side.
 constexpr double kMostDropout = 0.99;
 
 // The ViT of the Keras examples ("Image classification with Vision Transformer"), for CIFAR-100.
@@ -24,7 +24,7 @@ ModelConfig KerasVit() {
   return config;
 }
 
-// ViT-S/16 without a class token: the mean over tokens in its place (arXiv:2205.01580).
+// ViT-S/16 with the mean over tokens instead of a class token (arXiv:2205.01580).
 ModelConfig SmallVit() {
   ModelConfig config{"vit-small", 12, 384, 6, 1536};
   config.side = 224;
@@ -33,7 +33,7 @@ ModelConfig SmallVit() {
   return config;
 }
 
-// As "tiny" is of boards, for a first training on a CPU.
+// The counterpart of "tiny" for images, for a first training on a CPU.
 ModelConfig TinyVit() {
   ModelConfig config{"vit-tiny", 4, 64, 4, 128};
   config.side = 72;

@@ -37,7 +37,7 @@ TEST(BoardModelTest, ABiasOfAttentionIsANumberForEachLayerHeadAndPairOfSquares) 
               testing::ElementsAre(4, 64, 64));
 }
 
-// The Keras example's count, and ViT-S/16's 22,050,664 without its class token and that one's
+// The Keras example's count; and ViT-S/16's 22,050,664 without its class token and that token's
 // position.
 TEST(ImageModelTest, CountsParametersAsDesigned) {
   EXPECT_EQ(TableOf("vit").parameter_count(), 21759012u);
@@ -54,7 +54,7 @@ TEST(ImageModelTest, RefusesWhatCannotBe) {
   ModelConfig config = vit;
   config.patch = 7;
   refuses(config, "patches of 7");
-  config.patch = 4;  // 324 of them.
+  config.patch = 4;  // That makes 324 tokens.
   refuses(config, "256 patches at most");
   config.side = config.patch = size_t{1} << 20;
   refuses(config, "images of 1048576 pixels");
@@ -147,7 +147,7 @@ TEST(InitializeTest, FollowsEachDistribution) {
     for (size_t i = 0; i < p.count; ++i) squares += std::pow(arena[p.offset + i], 2);
     return std::sqrt(squares / double(p.count));
   };
-  // 4,096 and 12,288 values: the sample deviation is within 5 % of the distribution's.
+  // With 4,096 and 12,288 values, the sample deviation is within 5 % of the distribution's.
   EXPECT_NEAR(deviation("position"), 0.02, 0.001);
   EXPECT_NEAR(deviation("blocks.0.qkv.weight"), 0.125 / std::sqrt(3.0), 0.004);
   EXPECT_EQ(deviation("blocks.0.norm1.weight"), 1);

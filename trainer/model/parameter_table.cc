@@ -52,7 +52,7 @@ const Parameter& ParameterTable::at(absl::string_view name) const {
   for (const Parameter& parameter : parameters_) {
     if (parameter.name == name) return parameter;
   }
-  std::abort();  // A program that names what its model lacks is our bug.
+  std::abort();  // A program that names a missing parameter is our bug.
 }
 
 void ParameterTable::Add(std::string name, ParameterKind kind, std::vector<uint32_t> shape,

@@ -1,5 +1,5 @@
-// Where each parameter of a model lies in the parameter arena. Gradients and both moments of
-// AdamW have the same layout.
+// Offsets of a model's parameters in the parameter arena. Gradients and both moments of AdamW have
+// the same layout.
 #ifndef PENSTOCK_TRAINER_MODEL_PARAMETER_TABLE_H_
 #define PENSTOCK_TRAINER_MODEL_PARAMETER_TABLE_H_
 
@@ -15,12 +15,13 @@ namespace penstock {
 
 enum class ParameterKind : uint8_t {
   kMatrix,    // (out, in): uniform +-1/sqrt(in); the only kind that decays.
-  kBias,      // (out): as its matrix.
-  kGain,      // One at the start.
-  kOffset,    // Zero at the start.
+  kBias,      // (out): initialised like its matrix.
+  kGain,      // Initially one.
+  kOffset,    // Initially zero.
   kPosition,  // (tokens, dim): normal, deviation 0.02.
-  // (heads, tokens, tokens): zero at the start, where the model is then the one without it. It does
-  // not decay: like a position it is a number for each place, of whose size nothing is known.
+  // (heads, tokens, tokens): initially zero, so that the model starts as the one without it. It
+  // does not decay: like a position, it is a number for each place, about whose size nothing is
+  // known.
   kAttentionBias,
 };
 
@@ -28,7 +29,7 @@ struct Parameter {
   std::string name;
   ParameterKind kind;
   std::vector<uint32_t> shape;
-  size_t fan_in = 0;  // Of matrices and biases.
+  size_t fan_in = 0;  // For matrices and biases.
   size_t offset = 0;  // In floats; a multiple of kArenaAlignment.
   size_t count = 0;   // In floats.
 
@@ -37,9 +38,9 @@ struct Parameter {
 
 inline constexpr size_t kArenaAlignment = 16;  // Floats: 64 bytes.
 
-// How wide the first layer's rows and the last layer's output are: as the model has them, or
-// rounded up to a multiple where a device wants rows of whole vectors. What is added is zero, stays
-// zero and changes nothing.
+// Width of the first layer's rows and of the last layer's output: the model's own, or rounded up to
+// a multiple if a device needs rows of whole vectors. The padding is zero, stays zero and changes
+// nothing.
 struct ModelWidths {
   size_t inputs = 0;
   size_t outputs = 0;
@@ -50,14 +51,14 @@ struct ModelWidths {
 // Immutable once built.
 class ParameterTable {
  public:
-  // With ModelWidths::Of(config, multiple); the names and their order are the same for all.
+  // Uses ModelWidths::Of(config, multiple). The names and their order do not depend on `multiple`.
   static ParameterTable For(const ModelConfig& config, size_t multiple = 1);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   // REQUIRES: the name is in the table.
   const Parameter& at(absl::string_view name) const;
   size_t parameter_count() const { return parameter_count_; }
-  // In floats: the parameters with the gaps that align them.
+  // Size in floats of the parameters with their alignment gaps.
   size_t arena_size() const { return arena_size_; }
 
  private:

@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// The shortest text that reads back as the same number.
+// The shortest text that parses to the same number.
 std::string NumberText(double number) {
   std::string text;
   for (int digits = 6; digits <= 17; ++digits) {
@@ -65,7 +65,7 @@ absl::Status PixelStatistics::Validate() const {
   const bool means =
       std::all_of(mean.begin(), mean.end(), [](double m) { return m >= 0 && m <= 1; });
   if (!means) return Unlike("mean", mean, "from 0 to 1");
-  // Smaller ones would be zero, or their inverse infinite, as float.
+  // As float, smaller deviations would be zero or have an infinite inverse.
   const bool deviations =
       std::all_of(deviation.begin(), deviation.end(), [](double d) { return d >= 1e-6 && d <= 1; });
   return deviations ? absl::OkStatus()

@@ -1,4 +1,4 @@
-// How pixels become numbers.
+// Normalisation of pixels.
 #ifndef PENSTOCK_TRAINER_MODEL_PIXEL_STATISTICS_H_
 #define PENSTOCK_TRAINER_MODEL_PIXEL_STATISTICS_H_
 
@@ -12,12 +12,12 @@
 
 namespace penstock {
 
-// A number for each of red, green and blue.
+// One number each for red, green and blue.
 using Channels = std::array<double, reference::kImageChannels>;
 
-// "R,G,B". kInvalidArgument: not three finite numbers.
+// Parses "R,G,B". kInvalidArgument: not three finite numbers.
 absl::StatusOr<Channels> ParseChannels(absl::string_view text);
-// The same text again, to the last bit.
+// The inverse of ParseChannels(), exact to the last bit.
 std::string ChannelsText(const Channels& channels);
 
 // A byte b of a channel becomes (b / 255 - mean) / deviation, as in torchvision's Normalize.

@@ -12,7 +12,7 @@ namespace penstock {
 
 enum class LearningRateShape : uint8_t { kConstant, kCosine };
 
-// "constant" or "cosine"; kInvalidArgument names them.
+// "constant" or "cosine". kInvalidArgument: another name; the message lists both.
 absl::StatusOr<LearningRateShape> ParseLearningRateShape(absl::string_view name);
 
 struct LearningRateSchedule {
@@ -22,7 +22,7 @@ struct LearningRateSchedule {
   uint64_t total_steps = 0;   // Cosine falls to zero at this step (Loshchilov, Hutter,
                               // arXiv:1608.03983, one cycle).
 
-  // kInvalidArgument: a rate that is not positive, cosine without an end after the warm-up.
+  // kInvalidArgument: a rate that is not positive, or cosine without an end after the warm-up.
   absl::Status Validate() const;
   // `step` counts from 0.
   double At(uint64_t step) const;

@@ -1,4 +1,4 @@
-// One clock's times in another's.
+// Converts times of one clock to another.
 #ifndef PENSTOCK_TRAINER_PROFILE_CLOCK_MAP_H_
 #define PENSTOCK_TRAINER_PROFILE_CLOCK_MAP_H_
 
@@ -9,21 +9,21 @@
 
 namespace penstock {
 
-// Two clocks at one moment.
+// The readings of two clocks at one moment.
 struct ClockPair {
   Tracer::Clock::time_point host = {};
   uint64_t other_ns = 0;
-  std::chrono::nanoseconds window{};  // The moment is known to half of it.
+  std::chrono::nanoseconds window{};  // The moment is known to half of this.
 };
 
-// Reads `other` between two readings of the host's clock, `tries` times; the one with the least
-// between them counts, whose middle is the moment.
+// Reads `other` between two readings of the host's clock, `tries` times. The try with the shortest
+// interval counts; its midpoint is the moment.
 ClockPair PairClocks(const std::function<uint64_t()>& other, int tries = 9,
                      const std::function<Tracer::Clock::time_point()>& host = Tracer::Clock::now);
 
-// A straight line through two pairs, before and after what is converted. Where the clocks went
-// apart by more than 1 in 1,000 one of them was set meanwhile: then the first pair alone counts, as
-// it does where they are too close together to tell.
+// A straight line through two pairs, taken before and after the times to convert. If the clocks
+// diverged by more than 1 in 1,000, one of them was set meanwhile, and only the first pair counts.
+// The same holds if the pairs are too close together to tell.
 class ClockMap {
  public:
   ClockMap() = default;
@@ -34,7 +34,7 @@ class ClockMap {
 
  private:
   ClockPair begin_;
-  double rate_ = 1;  // Host nanoseconds in one of the other.
+  double rate_ = 1;  // Host nanoseconds per nanosecond of the other clock.
   bool was_set_ = false;
 };
 

@@ -18,14 +18,14 @@ const char* NameOf(Phase left_out) {
 
 bool IsWorthALook(double ratio) { return ratio >= 1 + kWorthALook; }
 
-// Whether the wait says what the rates do; around the threshold they may differ a little.
+// Whether the wait agrees with the rates; around the threshold they may differ a little.
 bool Explains(double waited, double expected, double ratio) {
   if (IsWorthALook(ratio) == IsWorthALook(expected)) return true;
   return waited >= kHardlyWaitedFor && std::abs(ratio - expected) <= kWorthALook;
 }
 
-// A run that waits for a share of its time is that much slower than one that never does. One after
-// the other, two runs differ by what else the machine did as well.
+// A run that waits for a fraction of its time is slower by that fraction than one that never waits.
+// Two consecutive runs also differ by other work of the machine.
 std::string Finding(double ratio, double waited, Phase left_out) {
   const char* const name = NameOf(left_out);
   if (ratio < 1 - kWorthALook) {

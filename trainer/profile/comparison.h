@@ -1,4 +1,4 @@
-// A run with something left out, beside the run with it.
+// Compares a run with a run that leaves something out.
 #ifndef PENSTOCK_TRAINER_PROFILE_COMPARISON_H_
 #define PENSTOCK_TRAINER_PROFILE_COMPARISON_H_
 
@@ -12,15 +12,15 @@ namespace penstock {
 // The steps of one kind of run.
 struct RunRate {
   uint64_t rows = 0;
-  PhaseTimes times = {};  // Without output.
+  PhaseTimes times = {};  // Excluding output.
 
   double rows_per_second() const;
 };
 
 // "normal 2,710/s (input 4.1 % of the time), with synthetic data 2,820/s: 1.04 times: ..." and
-// whether what was left out, kInput or kCollective, is worth looking at: 5 % are the threshold, as
-// in verdict.h. That is "not shown" where the rates say one thing and the time that it was waited
-// for another, and where leaving it out made the steps that much slower.
+// whether the phase that was left out, kInput or kCollective, matters; the threshold is 5 %, as in
+// verdict.h. The result is "not shown" if the rates disagree with the measured waiting time, or if
+// leaving the phase out made the steps slower by more than the threshold.
 std::string CompareRuns(const RunRate& normal, const RunRate& other, const std::string& what,
                         Phase left_out = Phase::kInput);
 

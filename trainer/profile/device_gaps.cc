@@ -18,7 +18,7 @@ double Milliseconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-// Of each launch that computes, in order of their begins.
+// The work of launches that compute, sorted by launch and then by begin.
 Works InOrder(const DeviceRecords& records, const std::vector<DeviceLaunch>& launches) {
   Works works;
   for (const DeviceWork& work : records.work) {
@@ -73,7 +73,7 @@ class Sum {
   }
 
  private:
-  // Time in which anything computes is none in which only communication runs.
+  // Subtracts time in which something computes from the time in which only communication runs.
   void AddComputing(const DeviceWork& work, DeviceStep& step) {
     step.alone -= std::max({}, work.end - std::max(work.begin, computed_));
     computed_ = std::max(computed_, work.end);
@@ -96,8 +96,8 @@ class Sum {
   const std::vector<DeviceLaunch>& launches_;
   DeviceTimes times_;
   size_t launch_ = kNoLaunch;
-  Time end_ = {}, computed_ = {};       // Of all work so far, and of what computes.
-  const DeviceWork* newest_ = nullptr;  // The one that ended last.
+  Time end_ = {}, computed_ = {};       // End of all work so far, and of computing work.
+  const DeviceWork* newest_ = nullptr;  // The work that ended last.
 };
 
 }  // namespace

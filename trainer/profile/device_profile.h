@@ -1,4 +1,4 @@
-// The work of some steps on a device, recorded as the backend queues it.
+// Records the work of some steps on a device, as the backend queues it.
 #ifndef PENSTOCK_TRAINER_PROFILE_DEVICE_PROFILE_H_
 #define PENSTOCK_TRAINER_PROFILE_DEVICE_PROFILE_H_
 
@@ -14,36 +14,35 @@
 
 namespace penstock {
 
-// What was queued at once.
+// Work that was queued at once.
 struct DeviceLaunch {
   uint64_t step = 0, steps = 1;  // For steps [step, step + steps).
-  bool computes = false;         // Else it sends a batch.
+  bool computes = false;         // If false, it sends a batch.
   const char* what = "";         // "step", "update", "batch".
 };
 
 // Recording begins with the first launch for step `first` and ends once step `last` - 1 is
-// finished. A recorder that fails is told of in problem(), and never ends a training.
-// Not thread-safe; calls may come from several threads.
+// finished. A failing recorder is reported in problem(), and never ends a training. Not
+// thread-safe, but successive calls may come from different threads.
 class DeviceProfile {
  public:
   DeviceProfile(uint64_t first, uint64_t last) : first_(first), last_(last) {}
 
-  // The first of `recorders` that starts records; none: nothing is recorded. `problem`: why there
-  // is no better one; empty if there is none better.
+  // Uses the first of `recorders` that starts; if none does, nothing is recorded. `problem` says
+  // why no better recorder is available; it is empty if this is the best.
   void Use(std::vector<std::unique_ptr<DeviceRecorder>> recorders, std::string problem);
 
   void Begin(const DeviceLaunch& launch, size_t stream);
   void End();
-  // Whether step `step` is finished with which recording ends; then all that is queued has to be
-  // waited for, and Stop() called.
+  // Whether recording ends with step `step`. If so, wait for all queued work, and call Stop().
   bool EndsWith(uint64_t step) const { return recording_ && step + 1 >= last_; }
   void Stop();
 
   bool has_recorder() const { return !recorders_.empty(); }
   const std::string& problem() const { return problem_; }
-  // The launches' numbers are their places.
+  // A launch's number is its index.
   const std::vector<DeviceLaunch>& launches() const { return launches_; }
-  // None before Stop(), nor if nothing was recorded.
+  // Unset before Stop(), or if nothing was recorded.
   const std::optional<DeviceRecords>& records() const { return records_; }
 
  private:
@@ -58,7 +57,7 @@ class DeviceProfile {
   std::optional<DeviceRecords> records_;
 };
 
-// From its construction to its destruction. `profile` may be null.
+// A launch that lasts as long as this object. `profile` may be null.
 class DeviceLaunchScope {
  public:
   DeviceLaunchScope(DeviceProfile* profile, const DeviceLaunch& launch, size_t stream)

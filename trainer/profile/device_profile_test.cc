@@ -130,7 +130,7 @@ const std::vector<DeviceLaunch> kTwoSteps = {
 TEST(MeasureGapsTest, TellsIdleInsideFromIdleBetweenSteps) {
   Records records;
   records.Add(0, 0, 100, 110, "first").Add(0, 0, 113, 120, "second").Add(0, 0, 120, 130, "third");
-  records.Add(1, 1, 90, 300);  // A copy for the next step is none of this.
+  records.Add(1, 1, 90, 300);  // The copy for the next step does not count.
   records.Add(2, 0, 131, 140).Add(2, 0, 145, 150);
   const DeviceTimes times = MeasureGaps(records.records(), kTwoSteps);
   ASSERT_THAT(times.steps, SizeIs(2));
@@ -150,7 +150,7 @@ TEST(MeasureGapsTest, TellsIdleInsideFromIdleBetweenSteps) {
 }
 
 TEST(MeasureGapsTest, WorkOfSeveralStreamsIsBusyOnce) {
-  Records records;  // In no order; the second ends within the first.
+  Records records;  // Unordered; the second ends within the first.
   records.Add(0, 1, 150, 170).Add(0, 0, 110, 120).Add(0, 0, 100, 140);
   const DeviceTimes times = MeasureGaps(records.records(), kTwoSteps);
   EXPECT_EQ(times.sum.busy, microseconds(60));
@@ -177,7 +177,7 @@ TEST(MeasureGapsTest, StepsThatOverlapAreNotIdle) {
 }
 
 TEST(MeasureGapsTest, TellsCommunicationThatHidesBehindNothing) {
-  Records records;  // Alone from 10 to 15, and from 30 to 60 but for 40 to 42.
+  Records records;  // Alone from 10 to 15, and from 30 to 60 except 40 to 42.
   records.Add(0, 0, 0, 10).Add(0, 1, 5, 20, "nccl").Add(0, 0, 15, 30).Add(0, 1, 25, 60, "nccl");
   records.Add(0, 0, 40, 42);
   for (size_t i : {1, 3}) records.records().work[i].communicates = true;
@@ -274,7 +274,7 @@ TEST(AddDeviceSpansTest, AnArrowLeadsFromTheCallToTheFirstItQueued) {
   Records records;
   records.Add(0, 0, 30, 40, "second", 7).Add(0, 0, 20, 30, "first", 7).Add(0, 0, 50, 60, "x", 9);
   records.Call(77, 1, 9, "cudaGraphLaunch", 7).Call(77, 2, 8, "cuGraphLaunch", 7);
-  records.Call(77, 10, 11, "cudaEventRecord", 8);  // Queued nothing that was recorded.
+  records.Call(77, 10, 11, "cudaEventRecord", 8);  // Queued no recorded work.
   const Trace trace = TraceOf(records.records(), kTwoSteps);
   const std::vector<Json>& calls = trace.tracks.at("CUDA calls of thread 1");
   ASSERT_THAT(calls, SizeIs(1));
@@ -292,7 +292,7 @@ TEST(AddDeviceSpansTest, WorkThatEndsBeforeItBeginsHasNoLength) {
   EXPECT_EQ(TraceOf(records.records(), kTwoSteps).tracks.at("compute")[0]["dur"], 0.0);
 }
 
-// Writes calls down; fails where it is told to.
+// Records calls, and fails in the one given.
 class NotingRecorder final : public DeviceRecorder {
  public:
   NotingRecorder(std::vector<std::string>& calls, std::string fails)
@@ -318,7 +318,7 @@ class NotingRecorder final : public DeviceRecorder {
 
 class DeviceProfileTest : public testing::Test {
  protected:
-  // Steps 1 to 6 of a backend that begins the next one before it ends one, of profile 3:5.
+  // Steps 1 to 6 of a backend that begins the next step before it ends one, with the profile 3:5.
   void RunSteps(const std::string& fails = "") {
     Use({fails});
     Launch(1);
@@ -328,7 +328,7 @@ class DeviceProfileTest : public testing::Test {
     }
     profile_.Stop();
   }
-  // A recorder for each; it fails where that says.
+  // Creates a recorder for each entry, which fails in the call that the entry names.
   void Use(const std::vector<std::string>& fails, const std::string& problem = "") {
     std::vector<std::unique_ptr<DeviceRecorder>> recorders;
     for (const std::string& call : fails) {

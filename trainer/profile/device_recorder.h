@@ -1,4 +1,4 @@
-// What the streams of a device did, told by whoever records it.
+// Records of the work of a device's streams, from any recorder.
 #ifndef PENSTOCK_TRAINER_PROFILE_DEVICE_RECORDER_H_
 #define PENSTOCK_TRAINER_PROFILE_DEVICE_RECORDER_H_
 
@@ -16,21 +16,21 @@ namespace penstock {
 
 inline constexpr size_t kNoLaunch = SIZE_MAX;
 
-// A kernel, a copy, or all that lies between two marks on a stream.
+// A kernel, a copy, or all work between two marks on a stream.
 struct DeviceWork {
-  uint32_t name = 0;          // Of DeviceRecords::names.
-  uint32_t stream = 0;        // Of DeviceRecords::streams.
-  uint32_t correlation = 0;   // That of the host's call that queued it; 0: unknown.
-  bool in_graph = false;      // Queued as a part of one.
-  bool communicates = false;  // With other ranks; waiting for them is a part of it.
-  size_t launch = kNoLaunch;  // DeviceRecorder::Begin()'s.
-  uint64_t bytes = 0;         // Of copies.
+  uint32_t name = 0;          // Index into DeviceRecords::names.
+  uint32_t stream = 0;        // Index into DeviceRecords::streams.
+  uint32_t correlation = 0;   // That of the host call that queued it; 0: unknown.
+  bool in_graph = false;      // Queued as part of a graph.
+  bool communicates = false;  // With other ranks; includes waiting for them.
+  size_t launch = kNoLaunch;  // From DeviceRecorder::Begin().
+  uint64_t bytes = 0;         // Size of a copy.
   Tracer::Clock::time_point begin = {}, end = {};
 };
 
-// A call of the host that queued work.
+// A host call that queued work.
 struct DeviceCall {
-  uint32_t name = 0;  // Of DeviceRecords::names.
+  uint32_t name = 0;  // Index into DeviceRecords::names.
   uint64_t thread = 0;
   uint32_t correlation = 0;
   Tracer::Clock::time_point begin = {}, end = {};
@@ -38,27 +38,27 @@ struct DeviceCall {
 
 struct DeviceRecords {
   std::string source = {};    // "CUPTI API 130001"
-  bool every_kernel = false;  // Else a launch is one piece of work.
+  bool every_kernel = false;  // If false, a launch is one piece of work.
   std::vector<std::string> names = {}, streams = {};
-  std::vector<DeviceWork> work = {};    // In no order.
-  std::vector<DeviceCall> calls = {};   // In no order.
-  uint64_t dropped = 0;                 // Records that found no room.
-  uint64_t untimed = 0;                 // Records that lack their times.
-  std::chrono::nanoseconds overhead{};  // What recording says it took of the host's threads.
-  std::vector<std::string> notes = {};  // What a person should know besides.
+  std::vector<DeviceWork> work = {};    // Unordered.
+  std::vector<DeviceCall> calls = {};   // Unordered.
+  uint64_t dropped = 0;                 // Records that were dropped for lack of room.
+  uint64_t untimed = 0;                 // Records without times.
+  std::chrono::nanoseconds overhead{};  // Reported cost of recording on the host's threads.
+  std::vector<std::string> notes = {};  // Further notes for the user.
 };
 
-// Not thread-safe; calls may come from several threads, Begin() and its End() from one.
+// Not thread-safe. Calls may come from several threads in turn, but Begin() and its End() from one.
 class DeviceRecorder {
  public:
   virtual ~DeviceRecorder() = default;
 
   virtual absl::Status Start() = 0;
-  // What the calling thread queues on stream `stream`, a DeviceQueue's number, until End() is
-  // launch `launch`, and called `what` where it has no better name.
+  // Work that the calling thread queues on stream `stream` (the number of a DeviceQueue) until
+  // End() belongs to launch `launch`, and is named `what` unless a better name is known.
   virtual absl::Status Begin(size_t launch, size_t stream, const char* what) = 0;
   virtual absl::Status End() = 0;
-  // REQUIRES: all that was queued in between is done. Records nothing from then on.
+  // REQUIRES: all work queued between Begin() and End() is done. Ends the recording.
   virtual absl::StatusOr<DeviceRecords> Stop() = 0;
 };
 

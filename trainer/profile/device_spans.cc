@@ -14,7 +14,7 @@ namespace {
 using Time = Tracer::Clock::time_point;
 using Works = std::vector<const DeviceWork*>;
 
-// By stream, then by time.
+// Sorted by stream, then by time.
 Works KeptInOrder(const DeviceRecords& records) {
   Time begin = Time::max(), end = Time::min();
   for (const DeviceWork& work : records.work) {
@@ -32,7 +32,7 @@ Works KeptInOrder(const DeviceRecords& records) {
   return kept;
 }
 
-// Whose first work each call queued: what an arrow ends at.
+// The first work that each call queued, which is the target of its arrow.
 std::map<uint32_t, const DeviceWork*> FirstOfCalls(const Works& works) {
   std::map<uint32_t, const DeviceWork*> first;
   for (const DeviceWork* work : works) {
@@ -47,7 +47,7 @@ class Lanes {
  public:
   explicit Lanes(uint32_t first_track) : next_track_(first_track) {}
 
-  // For a span of `name`, whose spans come in order of their begins: a track that is free.
+  // A free track for a span of `name`. Spans must come in the order of their begins.
   uint32_t TrackFor(const std::string& name, Time begin, Time end, Tracer& tracer) {
     std::vector<Lane>& lanes = lanes_[name];
     for (Lane& lane : lanes) {
@@ -70,8 +70,8 @@ class Lanes {
   std::map<std::string, std::vector<Lane>> lanes_;
 };
 
-// Outer calls come before those within them: a runtime's call calls the driver's, with the same
-// correlation; the outer one is kept.
+// Outer calls come before the calls within them. A runtime call and the driver call within it have
+// the same correlation ID; only the outer call is kept.
 void AddCalls(const DeviceRecords& records, const std::map<uint32_t, const DeviceWork*>& first,
               Tracer& tracer) {
   std::vector<const DeviceCall*> calls;

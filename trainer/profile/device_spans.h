@@ -1,4 +1,4 @@
-// The streams' tracks of a trace.
+// Adds the streams' tracks to a trace.
 #ifndef PENSTOCK_TRAINER_PROFILE_DEVICE_SPANS_H_
 #define PENSTOCK_TRAINER_PROFILE_DEVICE_SPANS_H_
 
@@ -13,10 +13,10 @@ namespace penstock {
 
 inline constexpr uint32_t kFirstCallTrack = 1000, kFirstStreamTrack = 2000;
 
-// Adds a track for each stream that did something, with the step as a number of each span that a
-// launch queued, and one for each host thread whose calls queued it, with an arrow from the call to
-// the first it queued. Work of a stream that overlaps goes to a second track of the stream, and so
-// on. What no launch queued is left out where it lies before or after all that one did.
+// Adds a track for each stream with work; spans that a launch queued show their step as a number.
+// Also adds a track for each host thread whose calls queued the work, with an arrow from each call
+// to the first work that it queued. Overlapping work of a stream goes to further tracks of that
+// stream. Work that no launch queued is left out if it lies before or after all work of launches.
 void AddDeviceSpans(const DeviceRecords& records, const std::vector<DeviceLaunch>& launches,
                     Tracer& tracer);
 

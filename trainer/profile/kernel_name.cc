@@ -22,8 +22,8 @@ std::string Demangle(absl::string_view name) {
   return status == 0 && plain != nullptr ? plain.get() : std::string(name);
 }
 
-// [begin, end) of the function's own name with its template arguments: what stands between the
-// last blank or "::" and the parameters' "(", both outside of "<...>".
+// The function's own name with its template arguments: the text between the last blank or "::" and
+// the "(" of the parameters, ignoring those inside "<...>".
 absl::string_view OwnName(absl::string_view text) {
   size_t begin = 0, depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {

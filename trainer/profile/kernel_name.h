@@ -1,4 +1,4 @@
-// Kernels' names as a person reads them.
+// Readable kernel names.
 #ifndef PENSTOCK_TRAINER_PROFILE_KERNEL_NAME_H_
 #define PENSTOCK_TRAINER_PROFILE_KERNEL_NAME_H_
 
@@ -11,9 +11,9 @@ namespace penstock {
 
 inline constexpr size_t kMaxKernelName = 96;
 
-// "_ZN8penstock4cuda4GeluIfEEvPKT_PS2_" -> "Gelu<float>": demangled, without result, parameters and
-// the namespaces around the name, cut to kMaxKernelName characters. Any other name, a library's, is
-// only cut.
+// "_ZN8penstock4cuda4GeluIfEEvPKT_PS2_" -> "Gelu<float>": demangled, without result type,
+// parameters and enclosing namespaces, and cut to kMaxKernelName characters. Names of other
+// libraries are only cut.
 std::string ShortKernelName(absl::string_view name);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// What a rank keeps in memory, as a table to be printed before it is taken.
+// The memory use of a rank, as a table that is printed before the memory is taken.
 #ifndef PENSTOCK_TRAINER_PROFILE_MEMORY_TABLE_H_
 #define PENSTOCK_TRAINER_PROFILE_MEMORY_TABLE_H_
 
@@ -15,12 +15,12 @@ struct MemoryUse {
   std::string detail;  // "8 virtual shards"
 };
 
-// A line each and one of the sum, under `title`: "memory of rank 0".
+// One line per use and one for the sum, under `title`: "memory of rank 0".
 std::string MemoryTable(const std::string& title, const std::vector<MemoryUse>& uses);
 
-// bytes[rank][use] of several ranks. Up to kRankColumns of them have a column each; of more there
-// are the smallest, the largest and whose that is. REQUIRES: as many bytes of each as there are
-// uses.
+// bytes[rank][use] of several ranks. Up to kRankColumns ranks get a column each. With more ranks,
+// the columns are the smallest value, the largest, and the rank of the largest. REQUIRES: every
+// rank has one number per use.
 inline constexpr size_t kRankColumns = 8;
 std::string RanksMemoryTable(const std::vector<MemoryUse>& uses,
                              const std::vector<std::vector<uint64_t>>& bytes);

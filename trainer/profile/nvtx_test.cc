@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// NVTX looks for its tool once: at the first range of the process, which the only test begins.
+// NVTX looks for its tool only once, at the first range of the process, so there is only one test.
 TEST(NvtxTest, AToolSeesStepsAndTheirPhases) {
   setenv("NVTX_INJECTION64_PATH", PENSTOCK_FAKE_NVTX_TOOL, 1);
   StepRecorder recorder;

@@ -1,4 +1,4 @@
-// What a step's time is spent on, as a person is told.
+// The phases of a step, as shown to the user.
 #ifndef PENSTOCK_TRAINER_PROFILE_PHASE_H_
 #define PENSTOCK_TRAINER_PROFILE_PHASE_H_
 
@@ -11,10 +11,10 @@ namespace penstock {
 
 enum class Phase : uint8_t {
   kInput,         // Waiting for a batch.
-  kHostToDevice,  // Copying it to where it is trained on.
-  kLaunch,        // Giving a device its work.
+  kHostToDevice,  // Copying a batch to the place where it is trained on.
+  kLaunch,        // Queuing work on a device.
   kCompute,       // Forward, backward, update.
-  kCollective,    // Other ranks.
+  kCollective,    // Communication with other ranks.
   kOutput,        // Checkpoints, evaluations, logs.
   kOther,
 };
@@ -36,7 +36,7 @@ struct PhaseTimes {
     for (std::chrono::nanoseconds time : times) sum += time;
     return sum;
   }
-  // Of total(); 0 of nothing.
+  // Fraction of total(); 0 if total() is 0.
   double share(Phase phase) const;
 
   PhaseTimes& operator+=(const PhaseTimes& other) {

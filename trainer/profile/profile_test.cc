@@ -183,7 +183,8 @@ TEST(TracerTest, NestsPhasesInTheirStep) {
   EXPECT_EQ(events[3]["ts"].get<double>(), events[1]["ts"].get<double>() + 3000);
 }
 
-// A verdict over 1,000 ms in 10 steps: `input`, `launch` and `collective` in ms, compute the rest.
+// A verdict over 1,000 ms in 10 steps. `input`, `launch` and `collective` are in ms; compute has
+// the rest.
 Verdict Of(int input, int launch, int collective, bool gpu = false, int output = 0) {
   VerdictInput in{.steps = 10, .gpu = gpu};
   in.times[Phase::kInput] = milliseconds(input);
@@ -236,7 +237,7 @@ TEST(VerdictTest, SaysSharesAndWhatToDo) {
   EXPECT_EQ(Judge({}).text, "no step ran");
 }
 
-// The advice to a training that does nothing else than `phase`, on the CPU unless on a `gpu`.
+// The advice for a training that only does `phase`, on the CPU unless `gpu` is set.
 std::string AdviceTo(Phase phase, const VerdictOptions& told, bool gpu = false) {
   VerdictInput in{.steps = 1, .gpu = gpu, .told = told};
   in.times[phase] = milliseconds(1000);
@@ -290,7 +291,8 @@ TEST(ComparisonTest, SaysWhatInputCosts) {
               HasSubstr("1.02 times: communication is not the limit"));
 }
 
-// What is said of a training that waits `waited` ms in 100 and is `ratio` times as fast without.
+// The finding for a training that waits `waited` ms in 100 and runs `ratio` times as fast without
+// waiting.
 std::string FindingOf(double waited, double ratio) {
   RunRate normal{.rows = 10000}, other{.rows = static_cast<uint64_t>(10000 * ratio)};
   normal.times[Phase::kInput] = std::chrono::microseconds(std::lround(1000 * waited));
@@ -299,7 +301,7 @@ std::string FindingOf(double waited, double ratio) {
   return CompareRuns(normal, other, "synthetic data");
 }
 
-// A machine that does something else for a while makes any two runs differ.
+// Other work on the machine for a while makes any two runs differ.
 TEST(ComparisonTest, WhatTheWaitDoesNotExplainIsNotShown) {
   EXPECT_THAT(FindingOf(0, 1.21),
               HasSubstr("1.21 times: not shown: input was waited for 0.0 % of the time, which "
@@ -317,7 +319,7 @@ TEST(ComparisonTest, HardlyAnyWaitExplainsNoCost) {
   EXPECT_THAT(FindingOf(1, 1.05), HasSubstr("input costs that much"));
 }
 
-// Nothing that is left out makes steps slower.
+// Leaving something out cannot make steps slower.
 TEST(ComparisonTest, AMachineThatWasSlowerWithoutInputWasUneven) {
   EXPECT_THAT(FindingOf(0, 0.85),
               HasSubstr("0.85 times: not shown: without waiting for input it was slower; the "

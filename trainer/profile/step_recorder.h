@@ -1,4 +1,4 @@
-// Where the time of every step went, always on.
+// Measures how the time of every step is spent; always on.
 #ifndef PENSTOCK_TRAINER_PROFILE_STEP_RECORDER_H_
 #define PENSTOCK_TRAINER_PROFILE_STEP_RECORDER_H_
 
@@ -14,57 +14,57 @@
 namespace penstock {
 
 // Charges time to the phase that was entered last, so that the phases of all steps add up to the
-// time since Start(). A step ends where the next one begins. One read of the clock a phase. Steps
-// and phases are NVTX's ranges too (nvtx.h).
-// For the thread that drives the steps; Newest() and Underway() for any.
+// time since Start(). A step ends where the next one begins. Each phase costs one read of the
+// clock. Steps and phases are also NVTX ranges (nvtx.h). For the thread that drives the steps; any
+// thread may call Newest() and Underway().
 class StepRecorder {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr size_t kRing = 4096;  // Steps that are kept.
+  static constexpr size_t kRing = 4096;  // Number of steps kept.
 
   struct Step {
     uint64_t step = 0;
     PhaseTimes times;
   };
 
-  // What has not ended yet.
+  // The step in progress.
   struct Now {
     PhaseTimes times;                     // Since the last step ended, until now.
-    Phase phase = Phase::kOther;          // Entered last,
-    std::chrono::nanoseconds in_it = {};  // and so long ago.
+    Phase phase = Phase::kOther;          // The phase entered last,
+    std::chrono::nanoseconds in_it = {};  // and the time since then.
   };
 
   // Track 0 of `tracer`, which may be null, gets the phases.
   explicit StepRecorder(Tracer* tracer = nullptr) : tracer_(tracer) {}
 
-  // Steps [first, last) are traced; none unless this is called. From the first step on means from
-  // now on: what a run does before it begins is traced too.
+  // Traces steps [first, last); without this call, none. If `first` is the run's first step,
+  // tracing begins now, and includes what the run does before that step.
   void TraceSteps(uint64_t first, uint64_t last);
 
-  // `next_step`: the number of the step that begins.
+  // `next_step` is the number of the step that begins.
   void Start(uint64_t next_step, Clock::time_point now = Clock::now());
-  // Returns the phase that it ends. REQUIRES: Start().
+  // Returns the previous phase. REQUIRES: Start().
   Phase Enter(Phase phase, Clock::time_point now = Clock::now());
-  // What was charged since current() was `before`, in the same step, is charged to `to` instead.
+  // Moves the time charged since current() returned `before`, in the same step, to `to`.
   void MoveSince(const PhaseTimes& before, Phase to);
   // Ends step `step`; step + 1 begins, in Phase::kOther.
   void EndStep(uint64_t step, Clock::time_point now = Clock::now());
-  // Charges what is left to no step, but to total().
+  // Charges the remaining time to total(), but to no step.
   void Stop(Clock::time_point now = Clock::now());
 
-  // Of the step in progress, up to the last Enter().
+  // Times of the step in progress, up to the last Enter().
   PhaseTimes current() const;
-  // Since Start(), up to the last call.
+  // Times since Start(), up to the last call.
   const PhaseTimes& total() const { return total_; }
   uint64_t steps() const;
-  // The newest `most` steps that have ended, oldest first.
+  // The newest `most` finished steps, oldest first.
   std::vector<Step> Newest(size_t most = kRing) const;
-  // nullopt before Start().
+  // Unset before Start().
   std::optional<Now> Underway(Clock::time_point now = Clock::now()) const;
 
  private:
   void Trace(uint64_t next_step, Clock::time_point now);
-  // A step, and in it Phase::kOther.
+  // Begins the range of a step, and Phase::kOther within it.
   void BeginRanges(uint64_t step);
   void EndRanges();
 
@@ -73,7 +73,7 @@ class StepRecorder {
   bool in_ranges_ = false;
   Clock::time_point step_began_{};
   PhaseTimes total_;
-  // Hardly ever contended: a lock costs what a read of the clock does.
+  // Hardly ever contended: a lock costs as much as a read of the clock.
   mutable Mutex mutex_;
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
   Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kOther;
@@ -83,7 +83,7 @@ class StepRecorder {
   std::vector<Step> ring_ ABSL_GUARDED_BY(mutex_) = std::vector<Step>(kRing);
 };
 
-// Enters a phase, and on destruction the one before. `recorder` may be null.
+// Enters a phase, and re-enters the previous one on destruction. `recorder` may be null.
 class PhaseScope {
  public:
   PhaseScope(StepRecorder* recorder, Phase phase)

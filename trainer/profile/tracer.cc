@@ -34,7 +34,8 @@ Json SpanEvent(const Tracer::Span& span) {
   return event;
 }
 
-// `phase`: "s" where an arrow starts, "f" where it ends; each lies in the span that began with it.
+// `phase`: "s" for the start of an arrow, "f" for its end. Each lies in the span that begins with
+// it.
 Json FlowEvent(const char* phase, const Tracer::Span& span, uint64_t id) {
   Json event{{"ph", phase},
              {"pid", 0},
@@ -59,7 +60,8 @@ void Tracer::Add(Span span) {
   Keep(std::move(span));
 }
 
-// The system gives a new thread the id of one that has ended: another name makes it another.
+// The system may reuse the ID of a thread that has ended; a different name means a different
+// thread.
 void Tracer::NameThread(std::string name) {
   MutexLock lock(&mutex_);
   threads_[std::this_thread::get_id()] = {.name = std::move(name)};

@@ -1,4 +1,4 @@
-// Spans of time by track, as a file that chrome://tracing and ui.perfetto.dev open.
+// Records time spans by track, in a file that chrome://tracing and ui.perfetto.dev open.
 #ifndef PENSTOCK_TRAINER_PROFILE_TRACER_H_
 #define PENSTOCK_TRAINER_PROFILE_TRACER_H_
 
@@ -17,11 +17,11 @@
 
 namespace penstock {
 
-// Tracks from here on belong to threads that say themselves what they do.
+// Tracks from this number on belong to threads that name themselves.
 inline constexpr uint32_t kFirstThreadTrack = 3000;
 
-// Keeps spans while it is active, kMaxSpans at most; inactive it costs one load. Spans of a track
-// may nest, and must not overlap otherwise. Thread-safe.
+// Keeps up to kMaxSpans spans while active; inactive, it costs one load. Spans of a track may nest,
+// but must not overlap otherwise. Thread-safe.
 class Tracer final : public SpanSink {
  public:
   using Clock = SpanSink::Clock;
@@ -30,41 +30,41 @@ class Tracer final : public SpanSink {
   struct Span {
     uint32_t track = 0;
     std::string name = {};
-    Clock::time_point begin = {}, end = {};  // One that ends before it begins has no length.
+    Clock::time_point begin = {}, end = {};  // If `end` is before `begin`, the length is zero.
     std::vector<std::pair<const char*, uint64_t>> numbers = {};  // Shown beside the name.
-    // An arrow goes from the span that has it as `flow_out` to the one that has it as `flow_in`.
+    // An arrow goes from the span with this ID as `flow_out` to the span with it as `flow_in`.
     uint64_t flow_out = 0, flow_in = 0;
   };
 
   void SetActive(bool active) { active_.store(active, std::memory_order_relaxed); }
   bool active() const override { return active_.load(std::memory_order_relaxed); }
 
-  // A host thread, or a stream of a device.
+  // Names the track of a host thread or of a device's stream.
   void NameTrack(uint32_t track, std::string name);
   void Add(uint32_t track, std::string name, Clock::time_point begin, Clock::time_point end) {
     Add({.track = track, .name = std::move(name), .begin = begin, .end = end});
   }
   void Add(Span span);
 
-  // A thread has a track from its first span on; "thread N" if it has not said what it is called.
+  // A thread gets a track with its first span, named "thread N" unless it was named.
   void NameThread(std::string name) override;
   void AddSpan(const char* name, SpanNumber number, Clock::time_point begin,
                Clock::time_point end) override;
 
   size_t num_spans() const;
-  uint64_t num_left_out() const;  // Those beyond kMaxSpans.
-  // The Trace Event Format, "JSON Object Format", with complete events in order of their begin, of
-  // those that begin together the longest first.
-  // Files whose `pid` differ can be shown together.
+  uint64_t num_left_out() const;  // Spans beyond kMaxSpans.
+  // The Trace Event Format, "JSON Object Format", with complete events in order of their begin. Of
+  // events that begin together, the longest comes first. Files with different `pid` can be shown
+  // together.
   std::string ToJson(absl::string_view process, uint32_t pid = 1) const;
 
  private:
   struct Thread {
     std::string name = {};
-    uint32_t track = 0;  // 0: it has none yet.
+    uint32_t track = 0;  // 0: none yet.
   };
 
-  // Of the calling thread.
+  // The track of the calling thread.
   uint32_t TrackOfThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Keep(Span span) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -77,7 +77,7 @@ class Tracer final : public SpanSink {
   uint64_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// From its construction to its destruction. `tracer` may be null; `name` must outlive it.
+// A span that lasts as long as this object. `tracer` may be null; `name` must outlive this object.
 class TraceScope {
  public:
   TraceScope(Tracer* tracer, uint32_t track, absl::string_view name)

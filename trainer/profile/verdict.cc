@@ -63,7 +63,7 @@ std::string Advice(Limit limit, const VerdictInput& input) {
   return "";
 }
 
-// Input, host to device, launch, compute, collective and other.
+// The times of input, host to device, launch, compute, collective and other.
 PhaseTimes WithoutOutput(PhaseTimes times) {
   times[Phase::kOutput] = {};
   return times;

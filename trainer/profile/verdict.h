@@ -1,4 +1,4 @@
-// What limits a training, in one line, and what to do about it.
+// Names the bottleneck of a training in one line, with advice.
 #ifndef PENSTOCK_TRAINER_PROFILE_VERDICT_H_
 #define PENSTOCK_TRAINER_PROFILE_VERDICT_H_
 
@@ -15,18 +15,18 @@ enum class Limit : uint8_t { kNothingRan, kInput, kLaunch, kCollective, kTooSmal
 // "compute-bound".
 const char* LimitName(Limit limit);
 
-// What a training has been told already: no advice repeats it.
+// Options that are already set; no advice repeats them.
 struct VerdictOptions {
   bool packed = true;                   // Records travel packed.
-  bool bf16 = false;                    // --precision; or it cannot be.
+  bool bf16 = false;                    // --precision bf16 is set or unsupported.
   bool fast = false;                    // --reduction.
-  bool half_exchange = false;           // --compression: bf16 or fp16.
-  bool several_steps_a_launch = false;  // --steps-per-launch: more than one.
-  bool diagnoses = false;  // It is compared with one without input, or without communication.
+  bool half_exchange = false;           // --compression is bf16 or fp16.
+  bool several_steps_a_launch = false;  // --steps-per-launch is more than one.
+  bool diagnoses = false;  // It is compared with a run without input or without communication.
 };
 
 struct VerdictInput {
-  PhaseTimes times = {};  // Of all steps.
+  PhaseTimes times = {};  // Over all steps.
   uint64_t steps = 0;
   bool gpu = false;
   VerdictOptions told = {};
@@ -38,12 +38,13 @@ struct Verdict {
   std::string text;     // "compute-bound: ..."
 };
 
-// Shares are of a step without its output: checkpoints and evaluations are asked for. From the
-// lower threshold on a phase is named, from the upper one "highly": input 5 and 20 %, launch 3 and
-// 15 %, collectives 3 and 15 %, those of TensorFlow's profiler (tensorflow/profiler,
-// bottleneck_analysis: kModeratelyInfeedBoundThresholdInPercent and those beside it). Of several
-// the one that is furthest above its lower threshold counts. A GPU that computes for less than
-// 0.2 ms a step while launches take 15 % has too little to do.
+// Shares are of a step without its output, because checkpoints and evaluations are requested work.
+// A phase is named from its lower threshold on, and is "highly" limiting from the upper one: input
+// 5 and 20 %, launch 3 and 15 %, collectives 3 and 15 %. These are the thresholds of TensorFlow's
+// profiler (tensorflow/profiler, bottleneck_analysis: kModeratelyInfeedBoundThresholdInPercent and
+// its neighbours). If several phases exceed theirs, the one furthest above its lower threshold
+// counts. A GPU that computes less than 0.2 ms per step while launches take 15 % has too little to
+// do.
 Verdict Judge(const VerdictInput& input);
 
 }  // namespace penstock

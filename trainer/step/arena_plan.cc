@@ -10,7 +10,7 @@ constexpr size_t kAlignment = 16;  // Elements.
 
 struct LiveRange {
   BufferId buffer;
-  size_t first = std::numeric_limits<size_t>::max();  // Operations, inclusive.
+  size_t first = std::numeric_limits<size_t>::max();  // First and last operation, inclusive.
   size_t last = 0;
 
   bool Overlaps(const LiveRange& other) const { return first <= other.last && other.first <= last; }
@@ -32,7 +32,7 @@ std::vector<LiveRange> FindLiveRanges(const StepProgram& program) {
   return ranges;
 }
 
-// The lowest offset at which `size` elements miss all of `taken` (sorted by offset).
+// The lowest offset at which `size` elements overlap nothing in `taken` (sorted by offset).
 size_t LowestGap(const std::vector<const Buffer*>& taken, size_t size) {
   size_t offset = 0;
   for (const Buffer* buffer : taken) {
@@ -63,7 +63,7 @@ bool Conflict(const StepProgram& program, const Op& a, const Op& b) {
 
 void PlaceActivations(StepProgram& program) {
   std::vector<LiveRange> ranges = FindLiveRanges(program);
-  // Large ones first leaves the smallest holes (Pisarchyk, Lee, arXiv:2001.03288).
+  // Placing large buffers first leaves the smallest gaps (Pisarchyk, Lee, arXiv:2001.03288).
   std::stable_sort(ranges.begin(), ranges.end(), [&](const LiveRange& a, const LiveRange& b) {
     return program.buffers[a.buffer].size > program.buffers[b.buffer].size;
   });
@@ -82,7 +82,7 @@ void PlaceActivations(StepProgram& program) {
 }
 
 void OrderConflicts(StepProgram& program) {
-  // reached[i][j]: j is known to come before i.
+  // reached[i][j]: j is known to precede i.
   std::vector<std::vector<bool>> reached(program.ops.size());
   for (uint32_t i = 0; i < program.ops.size(); ++i) {
     Op& op = program.ops[i];

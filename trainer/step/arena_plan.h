@@ -1,4 +1,4 @@
-// Gives the buffers of a program their places, and its operations their order.
+// Assigns offsets to a program's buffers, and orders its operations.
 #ifndef PENSTOCK_TRAINER_STEP_ARENA_PLAN_H_
 #define PENSTOCK_TRAINER_STEP_ARENA_PLAN_H_
 
@@ -10,9 +10,8 @@ namespace penstock {
 // only if no operation of the list lies between the first and the last use of both.
 void PlaceActivations(StepProgram& program);
 
-// Sets `after` of every operation: the earlier ones whose memory it overlaps where one of the two
-// writes, without those that others of the list already imply. REQUIRES: buffers have their
-// places.
+// Sets `after` of every operation: the earlier operations whose memory it overlaps if one of the
+// two writes, except those that other entries imply. REQUIRES: buffers have their offsets.
 void OrderConflicts(StepProgram& program);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// For backends that do two operations as one. Places and order are then to be made anew:
-// PlaceActivations(), OrderConflicts().
+// Fuses pairs of operations, for backends that run them as one. Call PlaceActivations() and
+// OrderConflicts() afterwards.
 #ifndef PENSTOCK_TRAINER_STEP_FUSE_H_
 #define PENSTOCK_TRAINER_STEP_FUSE_H_
 
@@ -7,13 +7,13 @@
 
 namespace penstock {
 
-// Makes one operation of every linear layer without a residual whose result the next operation
-// takes the GELU of.
+// Fuses every linear layer without a residual with the GELU that the next operation applies to its
+// result.
 void FuseGelu(StepProgram& program);
-// The same of every gradient by a linear layer's input that the next operation takes through the
-// GELU before the layer.
+// Fuses every input gradient of a linear layer with the backward of the GELU before that layer, if
+// that is the next operation.
 void FuseGeluBackward(StepProgram& program);
-// The same of every residual that is added to what the next operation normalises.
+// Fuses every addition of a residual with the norm of its sum, if that is the next operation.
 void FuseResidualNorm(StepProgram& program);
 
 }  // namespace penstock

@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// Where a gradient begins, and the last operation that writes it.
+// Maps the offset of each gradient to the last operation that writes it.
 std::map<size_t, size_t> LastWriters(const StepProgram& program) {
   std::map<size_t, size_t> writers;
   for (size_t op = 0; op < program.ops.size(); ++op) {
@@ -34,7 +34,7 @@ std::vector<GradientRange> WeightGradients(const StepProgram& program) {
   return weights;
 }
 
-// From the end of the arena, which the backward pass reaches first.
+// Works from the end of the arena, which the backward pass reaches first.
 std::vector<GradientBucket> CutGradients(const StepProgram& program, size_t size, size_t floats) {
   const std::map<size_t, size_t> writers = LastWriters(program);
   std::vector<GradientBucket> buckets;

@@ -1,4 +1,5 @@
-// Which gradients are finished together, so that they can travel while a step still computes.
+// Groups gradients that are finished together, so that they can be sent while a step still
+// computes.
 #ifndef PENSTOCK_TRAINER_STEP_GRADIENT_BUCKETS_H_
 #define PENSTOCK_TRAINER_STEP_GRADIENT_BUCKETS_H_
 
@@ -9,17 +10,17 @@
 
 namespace penstock {
 
-// [first, first + count) of a gradient arena.
+// The range [first, first + count) of a gradient arena.
 struct GradientRange {
   size_t first;
   size_t count;
 };
 
-// The gradients of the weights of linear layers, each of which one operation of the program
-// computes; increasing.
+// The gradients of linear layers' weights, each of which one operation of the program computes;
+// ascending.
 std::vector<GradientRange> WeightGradients(const StepProgram& program);
 
-// [first, first + count) of a gradient arena; no operation after ops[op] of the program writes it.
+// The range [first, first + count) of a gradient arena. No operation after ops[op] writes to it.
 struct GradientBucket {
   size_t first;
   size_t count;
@@ -28,9 +29,10 @@ struct GradientBucket {
   friend bool operator==(const GradientBucket&, const GradientBucket&) = default;
 };
 
-// Cuts a gradient arena of `size` floats between parameters into buckets of `floats` or somewhat
-// more; what is finished last, at the arena's beginning, gets what is left. 0: one bucket. In the
-// order in which the program, a training of one block, finishes them.
+// Cuts a gradient arena of `size` floats, between parameters, into buckets of `floats` floats or
+// somewhat more. The bucket at the arena's beginning, which is finished last, gets the rest. If
+// `floats` is 0, there is one bucket. The result is in the order in which the program, a training
+// of one block, finishes them.
 std::vector<GradientBucket> CutGradients(const StepProgram& program, size_t size, size_t floats);
 
 }  // namespace penstock

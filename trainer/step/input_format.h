@@ -1,4 +1,4 @@
-// How a row of a batch lies in memory.
+// Layout of a batch's rows in memory.
 #ifndef PENSTOCK_TRAINER_STEP_INPUT_FORMAT_H_
 #define PENSTOCK_TRAINER_STEP_INPUT_FORMAT_H_
 
@@ -9,16 +9,16 @@
 namespace penstock {
 
 enum class InputKind : uint8_t {
-  kPackedBoard,  // 194 bytes: the feature of a chess record as it is stored.
-  kI8Board,      // Planes (64, 24) and flags (10) of int8.
-  kF32Board,     // The same of float.
+  kPackedBoard,  // 194 bytes: the feature of a chess record, as stored.
+  kI8Board,      // int8 planes (64, 24) and flags (10).
+  kF32Board,     // The same as floats.
   kImage,        // (side, side, 3) bytes.
 };
 
 struct InputFormat {
   InputKind kind = InputKind::kPackedBoard;
-  size_t input_bytes = 0;  // Of a row.
-  size_t flags_bytes = 0;  // Of a row's flags, which lie apart.
+  size_t input_bytes = 0;  // Per row.
+  size_t flags_bytes = 0;  // Of a row's flags, which are stored separately.
 
   friend constexpr auto operator<=>(const InputFormat&, const InputFormat&) = default;
 };

@@ -13,7 +13,7 @@ constexpr Access kR = Access::kRead;
 constexpr Access kW = Access::kWrite;
 constexpr Access kRw = Access::kReadWrite;
 
-// A layer norm's operands, kept for its backward.
+// Operands of a layer norm, kept for its backward.
 struct Norm {
   std::string name;
   BufferId x, y, mean, rstd;
@@ -22,20 +22,20 @@ struct Norm {
 struct Block {
   Norm norm1, norm2;
   BufferId qkv, attention;
-  BufferId hidden, mid;  // Of the MLP: before its GELU, and what the second layer reads.
-  BufferId second;       // Before a second GELU.
+  BufferId hidden, mid;  // In the MLP: input of its GELU, and input of the second layer.
+  BufferId second;       // Input of a second GELU.
 };
 
-// A layer of the head: what it reads, and what of it goes into a GELU.
+// A layer of the head: its input, and its output, which goes into a GELU.
 struct HeadLayer {
   std::string name;
   BufferId x, y;
 };
 
-// Places of dropout in a block.
+// Dropout sites of a block.
 constexpr uint32_t kAttentionSite = 0, kFirstSite = 1, kSecondSite = 2, kSitesOfBlock = 3;
 
-// Matrices of a sample: their rows, and the columns of one.
+// Size of a sample's matrix.
 struct Extent {
   size_t rows, columns;
   size_t size() const { return rows * columns; }
@@ -66,7 +66,7 @@ class Builder {
   BufferId Activation(std::string name, size_t per_sample) {
     return Add(std::move(name), Arena::kActivations, 0, program_.rows * per_sample);
   }
-  // The parameter or its gradient; the same buffer whenever it is asked for.
+  // The buffer of a parameter or its gradient; the same one on every call.
   BufferId Of(Arena arena, const std::string& name) {
     auto [it, is_new] = parameters_.try_emplace({arena, name});
     if (is_new) {
@@ -81,7 +81,7 @@ class Builder {
   void Emit(OpKind kind, OpShape shape, std::vector<Operand> operands) {
     program_.ops.push_back({kind, shape, std::move(operands), {}});
   }
-  // Of the last operation.
+  // Adds an operand to the last operation.
   void AddOperand(BufferId buffer, Access access) {
     program_.ops.back().operands.push_back({buffer, access});
   }
@@ -91,7 +91,7 @@ class Builder {
   BufferId LinearOnto(const std::string& name, BufferId x, BufferId residual);
   Norm LayerNorm(const std::string& name, BufferId x);
   BufferId Gelu(BufferId x, Extent extent);
-  // x itself where nothing is left out.
+  // Returns x itself if the rate is zero.
   BufferId Drop(BufferId x, Extent extent, double rate, uint32_t site);
   BufferId DropOrCopy(BufferId x, Extent extent, double rate, uint32_t site);
   void Attend(const std::string& name, Block& block, uint32_t site);
@@ -100,7 +100,7 @@ class Builder {
   void ForwardHead();
   void ForwardTrunk(InputFormat format);
 
-  // The gradient by the input of a linear layer, and those by its weight and bias.
+  // The input gradient of a linear layer, and the gradients of its weight and bias.
   BufferId LinearBackward(const std::string& name, BufferId x, BufferId dy, size_t tokens);
   void WeightBackward(const std::string& name, BufferId x, BufferId dy, size_t tokens);
   void LayerNormBackward(const Norm& norm, BufferId dy, BufferId dx, Access access);
@@ -148,7 +148,7 @@ class Builder {
   uint32_t HeadSite(size_t layer) const {
     return static_cast<uint32_t>(config_.layers * kSitesOfBlock + layer);
   }
-  // Whether something stands between the MLP and the sum with its input.
+  // Whether an operation comes between the MLP and the sum with its input.
   bool MlpEndsApart() const { return config_.gelu_twice || DropoutOf(config_.dropout).active(); }
 
   const ModelConfig& config_;
@@ -276,7 +276,7 @@ void Builder::ForwardHead() {
   }
 }
 
-// All but what is made of the last layer.
+// The forward pass up to the last layer's output.
 void Builder::ForwardTrunk(InputFormat format) {
   Expand(format);
   BufferId x = Linear("embed", features_, config_.tokens());
@@ -347,7 +347,7 @@ void Builder::AttendBackward(const std::string& name, const Block& block, Buffer
   AddOperand(Gradient(name + ".attention_bias"), kRw);
 }
 
-// The gradient by what the MLP reads.
+// The gradient of the MLP's input.
 BufferId Builder::BackwardMlp(size_t layer, const Block& block, BufferId dx) {
   const std::string name = absl::StrCat("blocks.", layer);
   const Extent hidden = Tokens(config_.hidden), dim = Tokens(config_.dim);
@@ -360,7 +360,8 @@ BufferId Builder::BackwardMlp(size_t layer, const Block& block, BufferId dx) {
   return LinearBackward(name + ".fc1", block.norm2.y, dmid, hidden.rows);
 }
 
-// `dx` is the gradient by the residual stream: by the block's output before, by its input after.
+// `dx` is the gradient of the residual stream: on entry of the block's output, on return of its
+// input.
 void Builder::BackwardBlock(size_t layer, BufferId dx) {
   const std::string name = absl::StrCat("blocks.", layer);
   const Block& block = blocks_[layer];
@@ -374,7 +375,7 @@ void Builder::BackwardBlock(size_t layer, BufferId dx) {
   LayerNormBackward(block.norm1, dnorm1, dx, kRw);
 }
 
-// The gradient by what the head's last layer gives.
+// The gradient of the output of the head's last layer.
 BufferId Builder::LossBackward() {
   const BufferId y = head_.back().y;
   const size_t columns = OutOf(head_.back().name);
@@ -391,7 +392,7 @@ BufferId Builder::LossBackward() {
   return dscore;
 }
 
-// The gradient by the last norm's output.
+// The gradient of the last norm's output.
 BufferId Builder::BackwardHead() {
   BufferId dy = LossBackward();
   for (size_t layer = head_.size(); layer-- > 0;) {

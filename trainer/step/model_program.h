@@ -11,25 +11,26 @@
 
 namespace penstock {
 
-// Places where training leaves values out: each has a key of its own. 0: none does.
+// Number of dropout sites, each with its own key; 0: no dropout.
 size_t DropoutSites(const ModelConfig& config);
 
-// Predictions of a block of up to `rows` samples.
+// Computes predictions of a block of up to `rows` samples.
 StepProgram BuildInference(const ModelConfig& config, const ParameterTable& table,
                            InputFormat format, size_t rows);
 
-// The same of images, but in the place of the predictions the logits: (samples, classes), with the
-// columns of padding that the table has.
+// The same for image models, but with logits (samples, classes) instead of predictions, including
+// the padding columns of the table.
 StepProgram BuildLogits(const ModelConfig& config, const ParameterTable& table, InputFormat format,
                         size_t rows);
 
-// Predictions, and the gradient of the loss added to one shard's gradients. REQUIRES: a format of
-// the model's records.
+// Computes predictions, and adds the gradient of the loss to one shard's gradients. REQUIRES:
+// `format` is one of the model's.
 StepProgram BuildTraining(const ModelConfig& config, const ParameterTable& table,
                           InputFormat format, size_t rows);
 
-// What follows the blocks: the gradients of `shards` virtual shards merged in a fixed binary tree
-// (at distance 1, 2, 4, ...: the bits do not depend on who computed what), their norm, AdamW.
+// The work after the blocks: merges the gradients of `shards` virtual shards in a fixed binary tree
+// (at distance 1, 2, 4, ...; the bits do not depend on who computed which shard), then the norm,
+// then AdamW.
 StepProgram BuildUpdate(const ParameterTable& table, size_t shards);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// What traces call an operation.
+// Names of operations in traces.
 #ifndef PENSTOCK_TRAINER_STEP_OP_NAME_H_
 #define PENSTOCK_TRAINER_STEP_OP_NAME_H_
 
@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-// "attention backward". DeviceOpName() has the same names.
+// For example "attention backward". DeviceOpName() uses the same names.
 const char* OpName(OpKind kind);
 
 }  // namespace penstock

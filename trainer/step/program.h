@@ -1,5 +1,5 @@
-// A training step as data: which operations run, on which memory, after which others. Backends
-// execute the list; none decides what a step is.
+// A training step as data: the operations, their memory and their order. Backends execute the list;
+// none decides what a step is.
 #ifndef PENSTOCK_TRAINER_STEP_PROGRAM_H_
 #define PENSTOCK_TRAINER_STEP_PROGRAM_H_
 
@@ -14,11 +14,11 @@
 
 namespace penstock {
 
-// Memory that buffers are ranges of. Elements are floats (the precision of the backend) except in
-// kInput and kFlags, where they are the elements of the wire.
+// The memory that buffers are ranges of. Elements are floats in the backend's precision, except in
+// kInput and kFlags, where they have the wire dtype.
 enum class Arena : uint8_t {
   kParameters,
-  kGradients,    // In a block program one shard's; in an update program all shards', one by one.
+  kGradients,    // Block program: of one shard; update program: of all shards, one by one.
   kMoments,      // AdamW's m, then v.
   kActivations,  // Reused within a block as live ranges allow.
   kScalars,
@@ -30,8 +30,8 @@ enum class Arena : uint8_t {
 
 using BufferId = uint32_t;
 
-// [offset, offset + size) of an arena, in elements. Sizes are for the program's own number of
-// rows; a block of fewer rows uses the beginning of each buffer that grows with the rows.
+// The range [offset, offset + size) of an arena, in elements. Sizes are for the program's own
+// number of rows. A block of fewer rows uses the beginning of each buffer that grows with the rows.
 struct Buffer {
   std::string name;
   Arena arena;
@@ -46,7 +46,7 @@ struct Operand {
   Access access;
 };
 
-// Operands in order; r read, w written, rw read and written.
+// Operands in order: r is read, w is written, rw is both.
 enum class OpKind : uint8_t {
   kExpandPacked,  // r packed, w features
   kJoinI8,        // r planes, r flags, w features
@@ -54,14 +54,14 @@ enum class OpKind : uint8_t {
   kPatchImages,   // r images, w features: each patch's pixels, normalised
 
   kLinear,       // r x, r weight, r bias, w y [, r residual]
-  kLinearGelu,   // r x, r weight, r bias, w before, w y: both of a linear layer and its GELU
+  kLinearGelu,   // r x, r weight, r bias, w before, w y: a linear layer and its GELU
   kAddPosition,  // r position, rw x
   kLayerNorm,    // r x, r gain, r offset, w y, w mean, w rstd
   kAttention,    // r qkv, w y [, r bias]
   kGelu,         // r x, w y
   kMeanPool,     // r x, w y
   kTanh,         // r x, w y
-  kDropout,      // r x, w y: also its own backward, of dy; of no rate a copy
+  kDropout,      // r x, w y: its own backward too, of dy; a copy if the rate is zero
   kAddResidual,  // r x, rw y
   // r x, rw sum, r gain, r offset, w y, w mean, w rstd: kAddResidual and the norm of its sum
   kAddLayerNorm,
@@ -76,7 +76,7 @@ enum class OpKind : uint8_t {
   kLayerNormBackward,     // r dy, r x, r gain, r mean, r rstd, w or rw dx, rw dgain, rw doffset
   kAddPositionBackward,   // r dx, rw dposition
   kLinearBackwardInput,   // r dy, r weight, w dx
-  kLinearBackwardGelu,    // r dy, r weight, r before, w dbefore: by input, and the GELU's backward
+  kLinearBackwardGelu,    // r dy, r weight, r before, w dbefore: input gradient and GELU's backward
   kLinearBackwardWeight,  // r dy, r x, rw dweight, rw dbias
 
   kAddGradients,  // rw sum, r addend
@@ -84,37 +84,37 @@ enum class OpKind : uint8_t {
   kAdamw,         // r gradient, r norm, rw parameters, rw m, rw v
 };
 
-// What an operation needs besides its operands; zero where it has no meaning.
+// Sizes and options of an operation; zero if they do not apply.
 struct OpShape {
-  size_t rows_per_sample = 0;  // Rows of the matrices: one a token, or 1.
-  // Columns of the matrices, padding included. Of linear operations: of x, forward and backward. Of
-  // attention: of all heads side by side, a third of qkv's. Of kTanh, kSquaredErrorBackward and
-  // kTanhBackward: 1, the score.
+  size_t rows_per_sample = 0;  // Rows of the matrices: one per token, or 1.
+  // Columns of the matrices, including padding. Linear operations: columns of x, forward and
+  // backward. Attention: of all heads side by side, a third of qkv's. kTanh, kSquaredErrorBackward
+  // and kTanhBackward: 1, the score.
   size_t in = 0;
-  // Of linear operations: columns of y. Of kTanh, kSquaredErrorBackward and kTanhBackward: columns
-  // of a row of scores, of which all but the first are padding. The references take 1 alone.
+  // Linear operations: columns of y. kTanh, kSquaredErrorBackward and kTanhBackward: columns of a
+  // row of scores, all but the first of which are padding. The references only accept 1.
   size_t out = 0;
-  size_t heads = 0;                   // Of attention.
-  size_t patch = 0;                   // Of kPatchImages: side of a patch, in pixels.
-  reference::PixelScale pixels = {};  // Of kPatchImages.
-  size_t classes = 0;  // Of kClassify and kCrossEntropyBackward: columns of logits but for padding.
-  float epsilon = 0;   // Of norms.
-  // Of kGelu and kGeluBackward. What is joined with a linear operation is the tanh form.
+  size_t heads = 0;                   // Attention.
+  size_t patch = 0;                   // kPatchImages: side of a patch, in pixels.
+  reference::PixelScale pixels = {};  // kPatchImages.
+  size_t classes = 0;  // kClassify, kCrossEntropyBackward: columns of logits, excluding padding.
+  float epsilon = 0;   // Norms.
+  // kGelu and kGeluBackward. A GELU fused with a linear operation has the tanh form.
   reference::GeluForm gelu = reference::GeluForm::kTanh;
   Dropout dropout = {};  // Of attention's probabilities, or of all values of kDropout.
-  uint32_t site = 0;     // Of a dropout: which of the program's it is.
+  uint32_t site = 0;     // Number of the dropout site in the program.
 };
 
 struct Op {
   OpKind kind;
   OpShape shape;
   std::vector<Operand> operands;
-  std::vector<uint32_t> after;  // Earlier operations that must have finished; increasing.
+  std::vector<uint32_t> after;  // Earlier operations that must have finished; ascending.
 };
 
 // Executing the operations in list order is always valid.
 struct StepProgram {
-  size_t rows = 0;  // Samples of a block, at most.
+  size_t rows = 0;  // Most samples in a block.
   std::vector<Buffer> buffers;
   std::vector<Op> ops;
   size_t activation_size = 0;  // Elements of Arena::kActivations.

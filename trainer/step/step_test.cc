@@ -18,8 +18,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Whether two operands touch a common element and one of them writes it. Written apart from the
-// planner's own rule, element range by element range.
+// Whether two operands share an element that one of them writes. Independent of the planner's own
+// rule: compares element ranges.
 bool Clash(const StepProgram& program, const Operand& a, const Operand& b) {
   const Buffer &x = program.buffers[a.buffer], &y = program.buffers[b.buffer];
   const size_t begin = std::max(x.offset, y.offset);
@@ -28,7 +28,8 @@ bool Clash(const StepProgram& program, const Operand& a, const Operand& b) {
   return writes && x.arena == y.arena && begin < end;
 }
 
-// The first pair that touches common memory, one writing, and that `after` leaves unordered.
+// The first pair of operations that share memory, one of them writing, without an order from
+// `after`.
 std::optional<std::string> FindUnorderedConflict(const StepProgram& program) {
   std::vector<std::vector<bool>> before(program.ops.size());
   for (size_t i = 0; i < program.ops.size(); ++i) {
@@ -52,7 +53,7 @@ std::optional<std::string> FindUnorderedConflict(const StepProgram& program) {
   return std::nullopt;
 }
 
-// Operations after the bucket's last that touch its gradients.
+// Number of operations after the bucket's last one that touch its gradients.
 size_t TouchesAfter(const StepProgram& program, const GradientBucket& bucket) {
   size_t touches = 0;
   for (size_t op = bucket.op + 1; op < program.ops.size(); ++op) {
@@ -66,7 +67,7 @@ size_t TouchesAfter(const StepProgram& program, const GradientBucket& bucket) {
   return touches;
 }
 
-// The first two activations that share memory while both are needed.
+// The first two activations that share memory while both are in use.
 std::optional<std::string> FindLiveOverlap(const StepProgram& program) {
   auto uses = [&](BufferId buffer) {
     std::vector<size_t> ops;
@@ -156,7 +157,7 @@ TEST_P(ModelProgramTest, FusedGelusLeaveEverythingOrderedAndApart) {
   FuseGeluBackward(program_);
   PlaceActivations(program_);
   OrderConflicts(program_);
-  EXPECT_EQ(gelus > 0, !model_.is_image());  // No product ends in the erf form.
+  EXPECT_EQ(gelus > 0, !model_.is_image());  // The erf form is not fused with products.
   EXPECT_EQ(program_.ops.size(), ops - gelus);
   EXPECT_EQ(FindUnorderedConflict(program_), std::nullopt);
   EXPECT_EQ(FindLiveOverlap(program_), std::nullopt);
@@ -168,7 +169,7 @@ TEST_P(ModelProgramTest, FusedNormsLeaveEverythingOrderedAndApart) {
   FuseResidualNorm(program_);
   PlaceActivations(program_);
   OrderConflicts(program_);
-  // Each block's, before the next or the last.
+  // Those of each block, before the next norm or the last one.
   EXPECT_EQ(CountOf(program_, OpKind::kAddLayerNorm), residuals);
   EXPECT_EQ(CountOf(program_, OpKind::kAddResidual), 0);
   EXPECT_EQ(FindUnorderedConflict(program_), std::nullopt);
@@ -201,7 +202,7 @@ INSTANTIATE_TEST_SUITE_P(ImageModels, ModelProgramTest,
                                           testing::Values(size_t{1}, size_t{4}),
                                           testing::Values(false)));
 
-// Each place has a site of its own, and its backward the forward's.
+// Each place has its own site, which its backward shares.
 TEST(DropoutTest, EveryPlaceHasASiteThatItsBackwardShares) {
   const ModelConfig config = Model("vit", false);
   const StepProgram program = Training(config, 1);
@@ -271,7 +272,7 @@ TEST(FuseResidualNormTest, TakesTheOperandsOfBothAndTheShapeOfTheNorm) {
   EXPECT_EQ(last.shape.epsilon, config.norm_epsilon());
 }
 
-// Of the addend itself, here.
+// Here the next operation normalises the addend instead.
 TEST(FuseResidualNormTest, LeavesNormsOfSomethingElseAlone) {
   StepProgram program = Training("vit", 1);
   for (Op& op : program.ops) {

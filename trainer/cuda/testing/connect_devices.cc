@@ -1,5 +1,5 @@
-// Has RunRanks() connect ranks by the fake NCCL, or over TCP behind a staged communicator, with the
-// host's memory as the devices'.
+// Makes RunRanks() connect ranks with the fake NCCL, or over TCP behind a staged communicator. Host
+// memory stands in for device memory.
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// A communicator with what it borrows.
+// A communicator together with the objects that it borrows.
 class OwningCommunicator final : public Communicator {
  public:
   OwningCommunicator(std::unique_ptr<DeviceStream> stream, std::unique_ptr<Communicator> host,

@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// A stream's number, which is its handle to the fake.
+// A stream's number; the fake uses it as the handle.
 uint32_t NumberOf(DeviceQueue queue) { return 100 + static_cast<uint32_t>(queue); }
 
 CUpti_ActivityMemcpyKind KindOf(const DeviceOp& copy) {
@@ -30,7 +30,7 @@ CuptiDevice::CuptiDevice(EmulatedDevice& watched, std::unique_ptr<Device> device
       });
 }
 
-// Before it is handed on: the device may run it at once.
+// Notes the operation before forwarding it, because the device may run it at once.
 absl::Status CuptiDevice::Run(const DeviceOp& op, DeviceQueue queue) {
   if (captured_.has_value() && queue == DeviceQueue::kCompute) {
     ++*captured_;

@@ -1,4 +1,4 @@
-// The emulated device as one that CUPTI, the fake one, records.
+// The emulated device, recorded by the fake CUPTI.
 #ifndef PENSTOCK_TRAINER_CUDA_TESTING_CUPTI_DEVICE_H_
 #define PENSTOCK_TRAINER_CUDA_TESTING_CUPTI_DEVICE_H_
 
@@ -17,10 +17,10 @@
 
 namespace penstock {
 
-// Queueing is a call, an operation that runs a kernel or copy of it, with the time that it took.
+// Reports queuing as a call, and each operation that runs as a kernel or copy with its duration.
 class CuptiDevice final : public ForwardingDevice {
  public:
-  // Where `cupti` is an error the recorder is the emulated device's own, and that is why.
+  // If `cupti` is an error, the recorder is the emulated device's own, and the error is the reason.
   CuptiDevice(std::unique_ptr<EmulatedDevice> device, FakeCupti& fake,
               absl::StatusOr<std::unique_ptr<CuptiRecorder>> cupti);
 
@@ -33,9 +33,9 @@ class CuptiDevice final : public ForwardingDevice {
  private:
   struct Queued {
     uint32_t correlation;
-    uint64_t node;  // Of a graph; 0: of none.
+    uint64_t node;  // Node in a graph; 0: not in a graph.
   };
-  // Braces: from left to right.
+  // Braces evaluate from left to right.
   CuptiDevice(EmulatedDevice& watched, std::unique_ptr<Device> device, FakeCupti& fake,
               absl::StatusOr<std::unique_ptr<CuptiRecorder>> cupti);
   absl::Status RunRecorded(const DeviceOp& op, DeviceQueue queue,
@@ -44,7 +44,7 @@ class CuptiDevice final : public ForwardingDevice {
   FakeCupti& fake_;
   absl::StatusOr<std::unique_ptr<CuptiRecorder>> cupti_;
   std::array<std::deque<Queued>, kDeviceQueues> queued_;  // In the order in which they run.
-  std::optional<size_t> captured_;                        // Operations of the graph being made.
+  std::optional<size_t> captured_;                        // Operations in the graph being captured.
   std::vector<size_t> graphs_;
 };
 

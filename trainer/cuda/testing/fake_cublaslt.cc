@@ -1,12 +1,12 @@
-// A library with the functions of cuBLASLt that the trainer uses, which multiplies host memory as
-// NVIDIA's header and manual say. Streams are null, where a product is computed at once, or
-// FakeStreams, on which it takes its turn: with the addresses and factors of the call.
+// A library with the cuBLASLt functions that the trainer uses. It multiplies host memory as
+// NVIDIA's header and manual say. Streams are null, for which a product is computed at once, or
+// FakeStreams, in which it takes its turn with the addresses and factors of the call.
 //
-//   FAKE_CUBLASLT_VERSION  what cublasLtGetVersion() says; 130100 if not set
+//   FAKE_CUBLASLT_VERSION  result of cublasLtGetVersion(); 130100 if not set
 //
-// PENSTOCK_FAKE_WITHOUT_CHECK leaves cublasLtMatmulAlgoCheck() out. As the real one (13.1, asked
-// without a GPU), it takes any value when something is described, and looks at sizes of attributes
-// alone; what does not go together is refused where it is used.
+// PENSTOCK_FAKE_WITHOUT_CHECK omits cublasLtMatmulAlgoCheck(). Like the real library (13.1, called
+// without a GPU), it accepts any value in a description, and checks only the sizes of attributes.
+// Inconsistent descriptions are refused when they are used.
 #include "trainer/cuda/testing/fake_cublaslt.h"
 
 #include <algorithm>
@@ -34,8 +34,7 @@ using penstock::cublaslt::Problem;
 constexpr uint64_t kMagic = 0xfa4ecb1a5;
 constexpr uint64_t kWorkspaceAlignment = 16;
 
-// None of those that come before the one with the parts is right for what the trainer says of its
-// memory and its sums.
+// All algorithms before the one with the parts are wrong for the trainer's memory and sums.
 const std::vector<FakeAlgorithm> kAlgorithms = {
     {.id = 1, .alignments = {256, 1, 1, 1}},
     {.id = 2, .alignments = {1, 256, 1, 1}},
@@ -54,7 +53,7 @@ const std::vector<FakeAlgorithm> kAlgorithms = {
 struct Preference {
   uint64_t workspace = 0;
   uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
-  std::array<uint32_t, 4> alignments = {256, 256, 256, 256};  // Of a, b, c and d.
+  std::array<uint32_t, 4> alignments = {256, 256, 256, 256};  // For a, b, c and d.
 };
 
 bool IsAligned(const void* address, uint64_t alignment) {
@@ -96,7 +95,7 @@ class Fake final : public FakeCublasLt {
     return reason_;
   }
 
-  // What `function` is told to give; success: nothing.
+  // The status that `function` was told to return; success if none.
   cublasStatus_t Told(const std::string& function) {
     const std::lock_guard lock(mutex_);
     const auto failure = failures_.find(function);
@@ -160,7 +159,7 @@ class Fake final : public FakeCublasLt {
     result->state = status;
     return status;
   }
-  // Finds what `call` lacks, which has the addresses.
+  // Finds the parts missing in `call`, which has the addresses.
   cublasStatus_t Prepare(cublasLtHandle_t handle, const std::array<const void*, 5>& described,
                          const cublasLtMatmulAlgo_t* algo, size_t workspace_bytes, Call& call) {
     const std::lock_guard lock(mutex_);
@@ -209,8 +208,8 @@ class Fake final : public FakeCublasLt {
     }
     return CUBLAS_STATUS_SUCCESS;
   }
-  // Of the table of types in the manual, cublasLtMatmul(), the rows for bf16 and fp32 summed in
-  // fp32.
+  // From the table of types in the manual, cublasLtMatmul(): the rows for bf16 and fp32 with fp32
+  // sums.
   cublasStatus_t CheckTypes(const Problem& p) {
     const bool fp32 = p.a.type == CUDA_R_32F && p.d.type == CUDA_R_32F;
     const bool bf16 =
@@ -245,7 +244,8 @@ class Fake final : public FakeCublasLt {
     return CUBLAS_STATUS_SUCCESS;
   }
 
-  // Whether the columns, and what the epilogue's addresses promise, are aligned as it asks.
+  // Whether the columns, and the promised addresses of the epilogue, have the alignment it
+  // requires.
   static bool IsAlignedFor(const Problem& p, const FakeAlgorithm& algorithm) {
     const Layout* const layouts[] = {&p.a, &p.b, &p.c, &p.d};
     for (size_t i = 0; i < 4; ++i) {
@@ -277,7 +277,7 @@ class Fake final : public FakeCublasLt {
     result.state = algorithm.state;
   }
   cublasStatus_t Find(const Problem& p, const cublasLtMatmulAlgo_t* algo, FakeAlgorithm& found) {
-    // The real one would look for an algorithm by itself.
+    // The real library would choose an algorithm itself.
     if (algo == nullptr) return Invalid("no algorithm");
     if (algo->data[0] != kMagic || algo->data[2] != p.types()) {
       return Invalid("an algorithm of another product");
@@ -321,7 +321,7 @@ Fake& TheFake() {
   return fake;
 }
 
-// Where an attribute is kept; null: it is none that is known here.
+// The place of an attribute; null if it is not known here.
 void* PlaceInDesc(Desc& desc, int attribute, size_t& size) {
   auto place = [&](auto& value) -> void* {
     size = sizeof(value);

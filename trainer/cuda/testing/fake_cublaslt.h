@@ -1,5 +1,5 @@
-// How a test drives the fake cuBLASLt (fake_cublaslt.cc), a library of its own that is found and
-// loaded as the real one is.
+// Controls for the fake cuBLASLt (fake_cublaslt.cc), a separate library that is found and loaded
+// like the real one.
 #ifndef PENSTOCK_TRAINER_CUDA_TESTING_FAKE_CUBLASLT_H_
 #define PENSTOCK_TRAINER_CUDA_TESTING_FAKE_CUBLASLT_H_
 
@@ -14,16 +14,16 @@
 
 namespace penstock {
 
-// A way to compute products, and what it asks for. Sums are taken in `parts`, which are added in
-// their order: so the bits are the algorithm's own.
+// An algorithm and its requirements. Sums are computed in `parts`, which are added in order, so
+// that the bits depend on the algorithm.
 struct FakeAlgorithm {
   uint64_t id;
-  // Of A, B, C and D, in bytes, and, up to 16, of their columns.
+  // Of A, B, C and D, in bytes; up to 16, also of their columns.
   std::array<uint32_t, 4> alignments = {1, 1, 1, 1};
-  uint32_t vector_alignment = 1;  // Of the bias and of the auxiliary matrix and its columns.
-  uint32_t parts = 1;             // Several lie in the workspace, as floats, side by side.
+  uint32_t vector_alignment = 1;  // Of the bias, and of the auxiliary matrix and its columns.
+  uint32_t parts = 1;             // If several, they lie side by side in the workspace, as floats.
   cublasLtReductionScheme_t reduction = CUBLASLT_REDUCTION_SCHEME_NONE;
-  cublasStatus_t state = CUBLAS_STATUS_SUCCESS;  // Of a result of the heuristic.
+  cublasStatus_t state = CUBLAS_STATUS_SUCCESS;  // Of a heuristic result.
 };
 
 // Thread-safe.
@@ -31,23 +31,24 @@ class FakeCublasLt {
  public:
   virtual ~FakeCublasLt() = default;
 
-  // As if it were just loaded, with its own algorithms.
+  // Resets it to the state just after loading, with its own algorithms.
   virtual void Reset() = 0;
-  // From now on `function` gives `status`.
+  // Makes all later calls of `function` return `status`.
   virtual void Fail(const std::string& function, cublasStatus_t status) = 0;
-  // Products that end so have no algorithm: what the heuristic gives, success without results too.
+  // Makes the heuristic return `status` for products with this epilogue, for which there is no
+  // algorithm. Success then comes without results.
   virtual void Refuse(cublasLtEpilogue_t epilogue, cublasStatus_t status) = 0;
-  // All there are on this device, the fastest first.
+  // Sets all algorithms of this device, the fastest first.
   virtual void SetAlgorithms(std::vector<FakeAlgorithm> algorithms) = 0;
 
-  // Of the products that were queued, in order.
+  // Algorithms of the products queued so far, in order.
   virtual std::vector<uint64_t> used() = 0;
-  // Handles, descriptions, layouts and preferences that nobody has destroyed.
+  // Handles, descriptions, layouts and preferences that were not destroyed.
   virtual size_t objects() = 0;
-  // Why it last gave an error by itself.
+  // The reason for its last own error.
   virtual std::string reason() = 0;
 
-  // Of the library at `path`.
+  // The controls of the library at `path`.
   static FakeCublasLt& At(const char* path) {
     void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     auto* control = reinterpret_cast<FakeCublasLt* (*)()>(dlsym(handle, "FakeCublasLtControl"));

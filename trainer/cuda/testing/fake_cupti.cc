@@ -1,5 +1,5 @@
-// A library with the functions of CUPTI that the trainer uses: it fills the buffers it is given
-// with what a test tells it. A record is preceded by its size, which only this library reads.
+// A library with the CUPTI functions that the trainer uses. It fills buffers with the records that
+// a test creates. Each record follows its size, which only this library reads.
 #include "trainer/cuda/testing/fake_cupti.h"
 
 #include <time.h>
@@ -17,7 +17,7 @@ namespace {
 
 using penstock::FakeCupti;
 
-// The newest that the header has, as a library of its age would write them.
+// The newest record types in the header, as a library of its age would write them.
 #if CUPTI_API_VERSION >= 130000
 using KernelRecord = CUpti_ActivityKernel10;
 #else
@@ -153,7 +153,7 @@ class Fake final : public FakeCupti {
     return !enabled_.empty();
   }
 
-  // What the library's functions do.
+  // The result of a library function.
   CUptiResult Result(const std::string& function, int kind = 0) {
     const std::lock_guard lock(mutex_);
     const auto failure = failures_.find({function, kind});
@@ -189,8 +189,7 @@ class Fake final : public FakeCupti {
       if (completion_ == Completion::kNever) return;
       ready.swap(held_);
       if (completion_ == Completion::kAfterFlush) {
-        // A turn of this thread's own: what follows in the flushing thread may come before or
-        // after.
+        // On a separate thread: later work of the flushing thread may come before or after it.
         threads_.emplace_back([this, ready = std::move(ready)] { Return(ready); });
         return;
       }
@@ -228,7 +227,7 @@ class Fake final : public FakeCupti {
   void Write(const Record& record) {
     if (enabled_.contains(record.kind)) Append(&record, sizeof(record));
   }
-  // A buffer that is full waits for the next flush.
+  // A full buffer waits for the next flush.
   void Append(const void* record, uint64_t size) {
     const uint64_t room = (size + 7) / 8 * 8;
     if (filling_.at != nullptr && filling_.used + 8 + room > filling_.bytes) {

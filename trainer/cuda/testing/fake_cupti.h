@@ -1,5 +1,5 @@
-// How a test drives the fake CUPTI (fake_cupti.cc), a library of its own that is found and loaded
-// as the real one is.
+// Controls for the fake CUPTI (fake_cupti.cc), a separate library that is found and loaded like the
+// real one.
 #ifndef PENSTOCK_TRAINER_CUDA_TESTING_FAKE_CUPTI_H_
 #define PENSTOCK_TRAINER_CUDA_TESTING_FAKE_CUPTI_H_
 
@@ -11,33 +11,34 @@
 
 namespace penstock {
 
-// Thread-safe. Times are of Now(), a clock of the fake's own. What is told while its kind is not
-// enabled gives no record.
+// Thread-safe. Times are those of Now(), the fake's own clock. Events of a kind that is not enabled
+// give no record.
 class FakeCupti {
  public:
-  // When buffers come back.
+  // When buffers are returned.
   enum class Completion {
-    kAtFlush,     // Within the call that flushes.
-    kAfterFlush,  // On another thread, once that call has returned.
-    kNever,       // In ReturnHeld() alone.
+    kAtFlush,     // Within the flushing call.
+    kAfterFlush,  // On another thread, after that call has returned.
+    kNever,       // Only in ReturnHeld().
   };
 
   virtual ~FakeCupti() = default;
 
-  // As if it were just loaded. REQUIRES: nobody is subscribed.
+  // Resets it to the state just after loading. REQUIRES: there is no subscriber.
   virtual void Reset() = 0;
-  // From now on `function` gives `result`; of enabling, for `kind` alone unless that is 0.
+  // Makes later calls of `function` return `result`. For enabling, only for `kind` unless that is
+  // 0.
   virtual void Fail(const std::string& function, CUptiResult result, int kind = 0) = 0;
   virtual void set_completion(Completion completion) = 0;
   virtual void ReturnHeld() = 0;
-  // The clock is set forward.
+  // Sets the clock forward.
   virtual void SetClock(int64_t by_ns) = 0;
   virtual uint64_t Now() = 0;
 
-  // A call of the runtime on this thread that queues work: its correlation.
+  // Records a runtime call on this thread that queues work. Returns its correlation ID.
   virtual uint32_t Call(
       CUpti_CallbackId call = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000) = 0;
-  // `name` must outlive the fake. `node`: of a graph; 0: of none.
+  // `name` must outlive the fake. `node`: node in a graph; 0: not in a graph.
   virtual void Kernel(uint32_t correlation, uint32_t stream, const char* name, uint64_t begin,
                       uint64_t end, uint64_t node = 0) = 0;
   virtual void Copy(uint32_t correlation, uint32_t stream, CUpti_ActivityMemcpyKind kind,
@@ -45,14 +46,14 @@ class FakeCupti {
   virtual void Fill(uint32_t correlation, uint32_t stream, uint64_t bytes, uint64_t begin,
                     uint64_t end) = 0;
   virtual void Overhead(uint64_t begin, uint64_t end) = 0;
-  // A record of a kind that nobody asked for; one that cannot be read.
+  // Adds a record of an unrequested kind, and one that cannot be read.
   virtual void Unknown() = 0;
   virtual void Broken() = 0;
 
   virtual bool subscribed() = 0;
-  virtual bool recording() = 0;  // Any kind is enabled.
+  virtual bool recording() = 0;  // Whether any kind is enabled.
 
-  // Of the library at `path`.
+  // The controls of the library at `path`.
   static FakeCupti& At(const char* path) {
     void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     auto* control = reinterpret_cast<FakeCupti* (*)()>(dlsym(handle, "FakeCuptiControl"));

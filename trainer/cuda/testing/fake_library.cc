@@ -1,5 +1,5 @@
-// A library with one function and a version, that a test builds in several kinds:
-// PENSTOCK_FAKE_VERSION is its version, PENSTOCK_FAKE_WITHOUT_FUNCTION leaves the function out.
+// A library with one function and a version, which a test builds in several variants:
+// PENSTOCK_FAKE_VERSION is its version, PENSTOCK_FAKE_WITHOUT_FUNCTION omits the function.
 extern "C" {
 int fakeGetVersion(int* version) {
   *version = PENSTOCK_FAKE_VERSION;

@@ -1,17 +1,18 @@
-// A library with NCCL's functions that moves bytes of host memory between ranks, which are threads
-// of one process or processes of one host, over Unix sockets. Streams are FakeStreams. On one with
-// a queue a group takes its turn: what it sends is read when that comes, and what it received is
-// written when it is done. As NCCL, it ends a communicator only once no graph and no stream has a
-// group of it.
+// A library with NCCL's functions that moves bytes of host memory between ranks over Unix sockets.
+// Ranks are threads of one process or processes on one host. Streams are FakeStreams. On a stream
+// with a queue, a group takes its turn: its data is read when the turn comes, and received data is
+// written when the group is done. Like NCCL, it ends a communicator only once no graph and no
+// stream has a group of it.
 //
-//   FAKE_NCCL_VERSION  what ncclGetVersion() says; 21800 if not set
-//   FAKE_NCCL_LOG      file that every call is appended to, as "RANK CALL ARGUMENTS"; "RANK hang"
-//   too FAKE_NCCL_FAULT    "RANK KIND GROUP": in that rank's group of that number, counted from 0,
-//                      KIND `error` is an asynchronous error, `hang` never ends; `init-error` and
-//                      `init-hang` do so while it connects
+//   FAKE_NCCL_VERSION  result of ncclGetVersion(); 21800 if not set
+//   FAKE_NCCL_LOG      file to which every call is appended, as "RANK CALL ARGUMENTS"; also
+//                      "RANK hang"
+//   FAKE_NCCL_FAULT    "RANK KIND GROUP": fault in group number GROUP, from 0, of rank RANK. KIND
+//                      `error` is an asynchronous error, `hang` never ends; `init-error` and
+//                      `init-hang` do so while connecting
 //
-// What NCCL would hang on or read wrongly is an error: a message of another size than its
-// receiver's, or a call while the one before is in progress.
+// Where NCCL would hang or read wrong data, this library returns an error: a message of another
+// size than its receiver's, or a call while the previous one is in progress.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -57,7 +58,7 @@ struct Id {
   char bytes[128];
 };
 
-// The part of ncclConfig_t that is looked at.
+// The part of ncclConfig_t that is read.
 struct Config {
   size_t size;
   unsigned magic;
@@ -72,7 +73,7 @@ void Log(int rank, const std::string& call) {
   if (path == nullptr) return;
   const int file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
   const std::string line = std::to_string(rank) + " " + call + "\n";
-  (void)!write(file, line.data(), line.size());  // At once: lines of several ranks stay whole.
+  (void)!write(file, line.data(), line.size());  // One write: lines of several ranks stay whole.
   close(file);
 }
 
@@ -99,12 +100,12 @@ struct Group {
   std::function<void()> finish;
 };
 
-// One direction to or from one peer: its messages in order, each after its size.
+// One direction of one peer: its messages in order, each after its size.
 struct Channel {
   std::vector<Message> messages;
   size_t current = 0;
-  size_t done = 0;         // Bytes of the size and the message.
-  uint64_t announced = 0;  // Of a receiver: the sender's size.
+  size_t done = 0;         // Bytes done, of the size and the message.
+  uint64_t announced = 0;  // For a receiver: the sender's size.
 
   bool finished() const { return current == messages.size(); }
 };
@@ -121,7 +122,7 @@ struct Comm {
   std::atomic<bool> aborted{false};
   bool finishing = false;
   int groups = 0;
-  std::atomic<int> references{0};  // Of streams and graphs.
+  std::atomic<int> references{0};  // From streams and graphs.
   std::thread worker;
 
   void Run();
@@ -139,7 +140,7 @@ thread_local Comm* group_comm = nullptr;
 thread_local Group group;
 thread_local FakeStream* group_stream = nullptr;
 
-// A group on a stream where it takes its turn.
+// A group that takes its turn on a stream.
 class QueuedGroup {
  public:
   QueuedGroup(Comm& comm, std::vector<Message> messages)
@@ -159,7 +160,8 @@ class QueuedGroup {
       copy.bytes = copies_.back()->data();
       next.messages.push_back(copy);
     }
-    // What the communicator's thread still works on when it is aborted.
+    // Keeps the copies alive for the communicator's thread, which may still use them after an
+    // abort.
     next.finish = [finish = next.finish, kept = copies_] { finish(); };
     std::lock_guard lock(comm_.mutex);
     comm_.queue.push_back(std::move(next));
@@ -185,12 +187,12 @@ class QueuedGroup {
 sockaddr_un Address(const std::string& name, socklen_t& size) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, name.data(), name.size());  // An abstract name.
+  std::memcpy(address.sun_path + 1, name.data(), name.size());  // Abstract name.
   size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   return address;
 }
 
-// For what ends with ncclCommAbort() alone.
+// Used for hangs that only ncclCommAbort() ends.
 void Comm::Hang() const {
   while (!aborted) std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
 }
@@ -249,7 +251,7 @@ bool Comm::Connect() {
   return connected;
 }
 
-// The number of bytes that went, 0 if none can go now, or -1.
+// Returns the number of bytes moved, 0 if none can move now, or -1.
 ssize_t Transfer(int socket, bool is_send, char* bytes, size_t size) {
   const ssize_t count =
       is_send ? send(socket, bytes, size, MSG_NOSIGNAL) : recv(socket, bytes, size, 0);
@@ -258,7 +260,7 @@ ssize_t Transfer(int socket, bool is_send, char* bytes, size_t size) {
   return -1;
 }
 
-// Moves what can be moved now.
+// Moves as much as possible now.
 int Advance(Channel& channel, int socket) {
   while (!channel.finished()) {
     const Message& message = channel.messages[channel.current];
@@ -280,7 +282,7 @@ int Advance(Channel& channel, int socket) {
   return kSuccess;
 }
 
-// All messages at once.
+// Moves all messages concurrently.
 int Comm::Move(const Group& moved) {
   std::vector<Channel> channels(2 * static_cast<size_t>(ranks));
   for (const Message& message : moved.messages) {

@@ -1,4 +1,4 @@
-// A product as it is described to the fake cuBLASLt, and how that computes it.
+// A product as described to the fake cuBLASLt, and its computation.
 #ifndef PENSTOCK_TRAINER_CUDA_TESTING_FAKE_PRODUCT_H_
 #define PENSTOCK_TRAINER_CUDA_TESTING_FAKE_PRODUCT_H_
 
@@ -13,7 +13,7 @@
 
 namespace penstock::cublaslt {
 
-// What cublasLtMatmulDesc_t points to.
+// The target of cublasLtMatmulDesc_t.
 struct Desc {
   cublasComputeType_t compute;
   cudaDataType_t scale;
@@ -47,7 +47,7 @@ struct Problem {
   size_t WorkspaceOf(const FakeAlgorithm& algorithm) const {
     return algorithm.parts > 1 ? algorithm.parts * m() * n() * sizeof(float) : 0;
   }
-  // An algorithm is of these types alone.
+  // An algorithm supports only these types.
   uint64_t types() const {
     return static_cast<uint64_t>(a.type) | static_cast<uint64_t>(d.type) << 16 |
            static_cast<uint64_t>(desc.compute) << 32;
@@ -67,7 +67,7 @@ inline void Store(char* to, cudaDataType_t type, size_t index, float value) {
   }
 }
 
-// A product that was found right, to be computed.
+// A valid product, ready to be computed.
 struct Call {
   Problem problem;
   FakeAlgorithm algorithm;
@@ -115,7 +115,7 @@ struct Call {
   void Finish(size_t row, size_t column) const {
     const auto c_ld = static_cast<size_t>(problem.c.ld), d_ld = static_cast<size_t>(problem.d.ld);
     float value = alpha * SumOfParts(row, column);
-    // What is multiplied by 0 is not read.
+    // With a factor of 0, C is not read.
     if (beta != 0) value += beta * Load(c, problem.c.type, column * c_ld + row);
     if (problem.has_bias()) value += Load(problem.desc.bias, problem.d.type, row);
     Store(d, problem.d.type, column * d_ld + row, EndIn(value, row, column));

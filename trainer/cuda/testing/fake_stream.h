@@ -1,4 +1,4 @@
-// What the fake NCCL and the tests' stream know of each other.
+// The interface between the fake libraries and the tests' streams.
 #ifndef PENSTOCK_TRAINER_CUDA_TESTING_FAKE_STREAM_H_
 #define PENSTOCK_TRAINER_CUDA_TESTING_FAKE_STREAM_H_
 
@@ -7,17 +7,17 @@
 
 namespace penstock {
 
-// A stream as cudaStream_t points to it here.
+// The target of cudaStream_t in tests.
 struct FakeStream {
-  // Called when it is its turn, and then until it says yes, on the stream's own thread; both again
-  // and again, in turn, where a graph holds it.
+  // On the stream's own thread, `start` is called when the work's turn comes, then `done` until it
+  // returns true. If a graph holds the work, both are called for each launch.
   struct Work {
     std::function<void()> start;
     std::function<bool()> done;
   };
-  // Where work waits for what is on the stream before; if empty, it is done as soon as it may be.
+  // Queues work behind the earlier work of the stream. If empty, work is done as soon as possible.
   std::function<void(Work)> queue;
-  std::atomic<int> pending{0};  // Operations that are not done, where it is empty.
+  std::atomic<int> pending{0};  // Unfinished operations, if `queue` is empty.
 };
 
 }  // namespace penstock

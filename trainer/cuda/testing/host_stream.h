@@ -1,4 +1,4 @@
-// A device that is this host's memory, for tests and for runs without a GPU.
+// A device stream on host memory, for tests and for runs without a GPU.
 #ifndef PENSTOCK_TRAINER_CUDA_TESTING_HOST_STREAM_H_
 #define PENSTOCK_TRAINER_CUDA_TESTING_HOST_STREAM_H_
 
@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// Copies at once; the fake NCCL's work is done when it says so. Counts what it is asked for.
+// Copies at once. The fake NCCL's work is done when the fake says so. Counts calls.
 class HostStream final : public DeviceStream {
  public:
   void* handle() const override { return &stream_; }

@@ -1,4 +1,4 @@
-// A group of the fake NCCL that hangs, for tests.
+// Makes a group of the fake NCCL hang, for tests.
 #ifndef PENSTOCK_TRAINER_CUDA_TESTING_NCCL_HANG_H_
 #define PENSTOCK_TRAINER_CUDA_TESTING_NCCL_HANG_H_
 
@@ -14,8 +14,8 @@
 
 namespace penstock {
 
-// While it lives group `group` of rank 1 hangs. Sets variables of the process: one at a time, made
-// before the ranks are. Thread-safe.
+// While it lives, group `group` of rank 1 hangs. Sets environment variables: only one may exist at
+// a time, created before the ranks. Thread-safe.
 class NcclHang {
  public:
   explicit NcclHang(size_t group)
@@ -31,7 +31,7 @@ class NcclHang {
   NcclHang(const NcclHang&) = delete;
   NcclHang& operator=(const NcclHang&) = delete;
 
-  // Whether rank 1 is there.
+  // Whether rank 1 has reached the group.
   bool reached() const {
     std::ifstream file(log_);
     for (std::string line; std::getline(file, line);) {

@@ -1,4 +1,4 @@
-// A rank on an emulated device that exchanges gradients by the fake NCCL while it computes.
+// A rank on an emulated device that exchanges gradients with the fake NCCL while it computes.
 #ifndef PENSTOCK_TRAINER_CUDA_TESTING_NCCL_RANK_H_
 #define PENSTOCK_TRAINER_CUDA_TESTING_NCCL_RANK_H_
 
@@ -20,7 +20,7 @@
 
 namespace penstock {
 
-// The stream of exchanges. `device` is `emulated`, or what watches it. Borrows both.
+// The exchange stream. `device` is `emulated` or a device that wraps it. Borrows both.
 class EmulatedStream final : public DeviceStream {
  public:
   EmulatedStream(Device& device, EmulatedDevice& emulated) : device_(device), emulated_(emulated) {}
@@ -45,14 +45,15 @@ class EmulatedStream final : public DeviceStream {
 struct NcclRankOptions {
   ModelConfig model;
   DeviceBackendOptions backend = {};
-  std::optional<uint64_t> seed = std::nullopt;  // Of the order of streams.
+  std::optional<uint64_t> seed = std::nullopt;  // For the order of streams.
   WaitOptions waits = {};
-  std::optional<uint64_t> last_talking_step = std::nullopt;  // As GatedCommunicator has it.
-  // May put something before the device.
+  std::optional<uint64_t> last_talking_step = std::nullopt;  // See GatedCommunicator.
+  // May wrap the device.
   std::function<std::unique_ptr<Device>(std::unique_ptr<Device>)> wrap = {};
 };
 
-// REQUIRES: $PENSTOCK_CUDA_LIBS names the fake. `group` and `log` must outlive it. Not thread-safe.
+// REQUIRES: $PENSTOCK_CUDA_LIBS names the fake. `group` and `log` must outlive this object. Not
+// thread-safe.
 class NcclRank {
  public:
   NcclRank(RankGroup& group, NcclRankOptions options, DeviceLog& log) : options_(options) {

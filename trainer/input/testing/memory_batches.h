@@ -1,4 +1,4 @@
-// Records in memory, in batches, as a training's input.
+// Batches of records in memory, as a training's input.
 #ifndef PENSTOCK_TRAINER_INPUT_TESTING_MEMORY_BATCHES_H_
 #define PENSTOCK_TRAINER_INPUT_TESTING_MEMORY_BATCHES_H_
 
@@ -14,8 +14,8 @@
 
 namespace penstock {
 
-// Batches of `batch_size` of `records`; the last may be short. A cursor is the number of the next
-// record. Rank r of R has its part of each batch.
+// Batches of `batch_size` of `records` records; the last may be short. A cursor is the number of
+// the next record. Rank r of R gets its part of each batch.
 class MemoryBatches : public Input {
  public:
   absl::StatusOr<bool> Next(InputBatch& batch) override {
@@ -40,9 +40,9 @@ class MemoryBatches : public Input {
     (void)absl::SimpleAtoi(cursor, &next_);  // "" is the beginning.
   }
 
-  // Of `rows` records from `first` on.
+  // Tensors of `rows` records from `first` on.
   virtual std::vector<TensorView> TensorsOf(size_t first, size_t rows) const = 0;
-  // These rows of `all`.
+  // A tensor with these rows of `all`.
   static TensorView TensorOf(absl::string_view name, Dtype dtype, size_t row_bytes, const void* all,
                              size_t first, size_t rows) {
     const auto* bytes = static_cast<const uint8_t*>(all);

@@ -20,7 +20,7 @@ class MemoryImages final : public MemoryBatches {
         images_(model, records, seed),
         labels_(images_.classes.begin(), images_.classes.end()) {}
 
-  // Of a record.
+  // Sets the label of a record.
   void SetLabel(size_t record, int64_t label) { labels_[record] = label; }
 
  private:

@@ -19,10 +19,10 @@ class MemoryInput : public MemoryBatches {
       : MemoryBatches(records, batch_size, cursor, rank, world_size),
         boards_(records, seed),
         scores_(records) {
-    // Learnable from the first flag: the record's bit 1536.
+    // Learnable: the score depends on the first flag, bit 1536 of the record.
     for (size_t i = 0; i < records; ++i) {
       uint8_t& byte = boards_.records[i * 194 + 192 + 1];
-      byte = 0;  // No mate.
+      byte = 0;  // Not a mate.
       scores_[i] = (boards_.records[i * 194 + 192] & 0x80) != 0 ? 300 : -300;
     }
   }

@@ -1,5 +1,5 @@
-// What NVTX loads from $NVTX_INJECTION64_PATH: writes ranges down, as "<name number" where one
-// begins and ">" where it ends.
+// The tool that NVTX loads from $NVTX_INJECTION64_PATH. Records ranges: "<name number" for a begin,
+// ">" for an end.
 #include <nvtx3/nvToolsExt.h>
 
 #include <string>
