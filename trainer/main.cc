@@ -151,7 +151,7 @@ int main(int argc, char** argv) {
   penstock::KeepFreedMemory();
   penstock::UseOneArenaUnderAnAddressLimit();
   penstock::KeepOpensslUntilTheEnd();
-  // A full disk or a file size limit must be an error of write(), not a signal.
+  // Exceeding a file size limit must be an error of write(), not a signal.
   std::signal(SIGXFSZ, SIG_IGN);
   // So must a rank that has gone away.
   std::signal(SIGPIPE, SIG_IGN);

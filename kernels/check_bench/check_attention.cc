@@ -128,7 +128,7 @@ void CheckDim(Checker& checker, size_t dim) {
   if (begin("63_tokens")) CheckShape<T>(checker, {1, 63, 1, dim});
   if (begin("64_tokens")) CheckShape<T>(checker, {1, 64, 3, dim});
   if (begin("65_tokens")) CheckShape<T>(checker, {1, 65, 1, dim});
-  // The kernel sums these in two parts, of five samples and of four.
+  // The kernel sums the bias gradient in two parts, of five samples and of four.
   if (begin("bias")) CheckShape<T>(checker, {9, 64, dim == 16 ? 2u : 1u, dim}, true);
 }
 
@@ -190,7 +190,7 @@ void Refuses(Checker& checker, const char* what, Change change) {
   checker.True(what, c.Forward() == cudaErrorInvalidValue && c.Backward() == cudaErrorInvalidValue);
 }
 
-// In turn, each array begins 4 bytes past a multiple of 16.
+// Tries each array in turn at 4 bytes past a multiple of 16.
 void CheckUnaligned(Checker& checker) {
   Case<float> c({1, 16, 1, 16}, {}, 0);
   auto forward = [&](size_t qkv, size_t out) {

@@ -91,8 +91,8 @@ Expected CheckCase(Checker& checker, Case& c, const Rates& rates) {
   checker.RunTwice([&] { return Launch(c, scalars, device_norm); }, c.parameter, c.m, c.v, c.copy);
   const bool clip = clip_norm > 0 && norm * kScale > clip_norm;
   const Expected e = Update(c, rates, clip ? clip_norm / norm : kScale);
-  // About ten operations in float. In float, beta2 = 0.999 is off by 2e-8: 1 - beta2 by 2e-5 of
-  // itself.
+  // About ten operations in float. In float, beta2 = 0.999 is off by 2e-8, which is 2e-5 of 1 -
+  // beta2.
   checker.Close("parameter", c.parameter.Read(), e.parameter, 1e-5);
   checker.Close("m", c.m.Read(), e.m, 1e-6);
   checker.Close("v", c.v.Read(), e.v, 2e-5);

@@ -11,7 +11,7 @@
 namespace penstock::cuda {
 
 inline constexpr unsigned kThreads = 256;
-// Enough blocks to fill any GPU; beyond it a thread takes several items. When emulated it is two,
+// Enough blocks to fill any GPU; with more items, a thread takes several. When emulated it is two,
 // so that arrays of a test's size reach that case.
 #if defined(PENSTOCK_SIMT_EMULATION)
 inline constexpr size_t kMostBlocks = 2;

@@ -41,8 +41,7 @@ struct Dropout {
 // them.
 struct DropoutDraw {
   uint64_t key = 0;           // Must be a hash.
-  uint64_t first_sample = 0;  // Place of the kernel's first sample in the global batch; indices
-                              // count from it.
+  uint64_t first_sample = 0;  // The kernel's first sample in the global batch: indices start there.
 };
 
 }  // namespace penstock

@@ -6,7 +6,6 @@
 // SetOrder() sets the order in which blocks and threads run between two waits: a kernel whose
 // result depends on it has a race. The program ends with a message if a thread waits for one that
 // will never arrive, or if a block waits after some of its threads have returned.
-// message, as does a block that waits while some of its threads have returned.
 #ifndef PENSTOCK_KERNELS_SIMT_EMULATED_DEVICE_H_
 #define PENSTOCK_KERNELS_SIMT_EMULATED_DEVICE_H_
 

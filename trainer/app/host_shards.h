@@ -18,8 +18,8 @@
 
 namespace penstock {
 
-// The host that this rank is on. The launcher defines it: the k-th rank with a local rank is on
-// host k.
+// The host that this rank is on. The launcher's numbering decides: the k-th rank with the same
+// local rank is on host k.
 struct HostPlace {
   size_t host = 0;
   size_t hosts = 1;

@@ -53,8 +53,8 @@ LoaderOptions ToLoaderOptions(const TrainerOptions& options,
   FillLoaderOptions(options.source, loader).IgnoreError();  // Validate() has already passed.
   loader.manifest = std::move(manifest);
   loader.spec = spec;
-  // The command line accepts only known words. Images are bytes and labels in every wire dtype, but
-  // only "packed" names them by their features.
+  // The command line accepts only known words. Images and labels travel alike in every wire dtype
+  // except "packed", which would name the tensors after their features.
   loader.dtype = IsOfImages(options) ? WireDtype::kI8 : *ParseWireDtype(options.BoardDtype());
   loader.global_batch_size = options.global_batch_size;
   loader.rank = options.rank.rank;

@@ -62,9 +62,9 @@ class Backend {
   // ended; the state is unchanged.
   virtual absl::StatusOr<StepResult> Step(const BatchRows& rows, const UpdateOptions& update) = 0;
 
-  // Forward and backward of one of update.batches batches, except for the last, which Step() takes.
-  // Every batch has the same weight, whatever its number of rows. Returns its loss. Errors are
-  // those of Step(), and kUnimplemented: this backend cannot accumulate.
+  // Forward and backward of one of update.batches batches. Step() takes the last of them. Every
+  // batch has the same weight, whatever its number of rows. Returns its loss. Errors are those of
+  // Step(), and kUnimplemented: this backend cannot accumulate.
   virtual absl::StatusOr<double> Accumulate(const BatchRows& rows, const UpdateOptions& update) {
     (void)rows, (void)update;
     return absl::UnimplementedError("this backend adds up no batches");
@@ -115,9 +115,9 @@ class Backend {
   virtual void set_recorder(StepRecorder* recorder) = 0;
   // Null: no tracing.
   virtual void set_tracer(Tracer* tracer) = 0;
-  // Gives `profile` a recorder of the device, which must not outlive the backend, and reports to it
-  // what is queued. Null ends the current recording and the reports. Call it with null only after
-  // the last step, because it abandons an exchange that is under way.
+  // Gives `profile` a recorder of the device, and reports queued work to it. The recorder must not
+  // outlive the backend. Null ends the current recording and the reports. Call it with null only
+  // after the last step, because it abandons an exchange that is under way.
   virtual void set_device_profile(DeviceProfile* profile) { (void)profile; }
 
   // Bytes of host memory that training on rows of this format takes, by purpose.

@@ -58,7 +58,7 @@ struct CheckpointInfo {
   std::string reduction = "deterministic";  // Or "fast".
   std::string compression = "none";
   uint64_t accumulate = 1;         // Batches per step.
-  std::string remainder = "drop";  // The rows in an epoch's last step.
+  std::string remainder = "drop";  // Which rows an epoch's last step has.
   std::string precision = "fp32";
   std::string gemm_plan = {};  // How products are computed: an engine, or the chosen algorithms.
   std::string libraries = {};  // "oneDNN 2.6.0"

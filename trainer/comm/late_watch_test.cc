@@ -191,7 +191,7 @@ void WaitUntilLate(const LateWatch& watch, absl::string_view who) {
   }
 }
 
-// Otherwise rank 0 would send a number of messages quadratic in the ranks, each time.
+// With n ranks, rank 0 would otherwise send about n * n messages each time.
 TEST(LateWatchTest, RanksTellRank0AloneWhichTellsAll) {
   constexpr uint32_t kRanks = 4;
   FakeStores stores(kRanks);

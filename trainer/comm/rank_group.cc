@@ -8,7 +8,7 @@ namespace penstock {
 namespace {
 
 // Returns once all ranks are connected. A rank that fails later then finds no other rank still
-// connecting, a state that Gloo cannot be interrupted in.
+// connecting: Gloo cannot be interrupted while it connects.
 absl::Status WaitForConnected(const RankInfo& info, StoreClient& store, absl::Duration timeout) {
   auto key = [](size_t rank) { return absl::StrCat("connected/", rank); };
   PENSTOCK_RETURN_IF_ERROR(store.Put(key(info.rank), ""));

@@ -46,7 +46,7 @@ TEST(SocketMeshTest, ARankThatDoesNotComeIsNamed) {
   ExpectThatOneWhoDoesNotComeIsNamed(ConnectBy(ConnectSockets));
 }
 
-// Opens a connection to rank 0's address, the first part of what it tells the others.
+// Opens a connection to rank 0's address, which is the first part of its store entry.
 UniqueFd ConnectToRank0(StoreClient& store) {
   const std::string endpoint = *store.Get("sockets/0", absl::Hours(1));
   sockaddr_storage address = {};

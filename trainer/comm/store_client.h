@@ -47,8 +47,8 @@ class StoreClient {
   // Waits up to `timeout` for a loss, and returns lost().
   virtual absl::Status WaitForLost(absl::Duration timeout) const = 0;
   // Sets the callback of `owner`, called once when a rank is lost, on another thread or at once.
-  // Callbacks run in the order in which they were set. Null removes it, and returns when it is not
-  // running.
+  // Callbacks run in the order in which they were set. Null removes it; it is not running when this
+  // returns.
   virtual void OnLost(const void* owner, std::function<void(const absl::Status&)> callback) = 0;
 };
 

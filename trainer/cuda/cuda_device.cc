@@ -183,7 +183,7 @@ absl::StatusOr<void*> CudaDevice::AllocateHost(size_t bytes) {
   return memory;
 }
 
-// There is nobody to report an error to; it only leaks the memory.
+// Nobody receives an error here. A failure only leaks the memory.
 void CudaDevice::FreeHost(void* memory) {
   (void)Use();
   std::erase(host_memory_, memory);

@@ -23,8 +23,8 @@ struct CuptiOptions {
   std::chrono::milliseconds patience{2000};
 };
 
-// Callbacks only move buffers. No CUPTI function is called while one of our mutexes is held, and no
-// callback runs under a mutex that is held around a CUPTI call. Thread-safe.
+// Callbacks only move buffers. No CUPTI function is called while the mutex is held, because CUPTI
+// may run a callback, which locks it. Thread-safe.
 class CuptiBuffers {
  public:
   struct Buffer {

@@ -292,7 +292,7 @@ TEST(AddDeviceSpansTest, WorkThatEndsBeforeItBeginsHasNoLength) {
   EXPECT_EQ(TraceOf(records.records(), kTwoSteps).tracks.at("compute")[0]["dur"], 0.0);
 }
 
-// Records calls, and fails in the one given.
+// Records calls, and fails in the call named `fails`.
 class NotingRecorder final : public DeviceRecorder {
  public:
   NotingRecorder(std::vector<std::string>& calls, std::string fails)

@@ -293,7 +293,7 @@ absl::StatusOr<double> CpuBackend::RunBatch(const BatchRows& rows, const UpdateO
   return GatherLoss(part);
 }
 
-// A loss that is not finite has such a gradient, so this batch is the cause.
+// A loss that is not finite has a gradient that is not finite, so this batch is the cause.
 absl::StatusOr<double> CpuBackend::Accumulate(const BatchRows& rows, const UpdateOptions& update) {
   PENSTOCK_ASSIGN_OR_RETURN(const double loss, RunBatch(rows, update, false));
   if (!std::isfinite(loss)) return CheckFinite(state_.step, {.loss = loss, .gradient_norm = loss});

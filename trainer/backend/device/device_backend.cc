@@ -223,7 +223,7 @@ absl::StatusOr<StepResult> DeviceBackend::Finish() {
   const bool ends_profile = EndsProfile(begun_.front());
   const bool diverged = absl::IsFailedPrecondition(result.status());
   if (result.ok()) begun_.pop_front();
-  // Lets queued exchanges end here: the device may wait for ranks that are about to be lost.
+  // Waits for queued exchanges: the device may wait for other ranks, which may be lost.
   if (diverged || ends_profile) {
     if (absl::Status ended = AwaitExchanges(); !ended.ok() && result.ok()) result = ended;
   }

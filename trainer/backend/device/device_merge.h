@@ -33,7 +33,7 @@ class DeviceMerge final : public GradientMerge {
   std::vector<size_t> own_open_, foreign_open_;  // From plan_.open, ascending.
   MemoryPlan::Region received_region_ = 0;
   float* received_ = nullptr;  // (foreign open shards, own slice) on the device.
-  // On the host, if IsStaged(): (own open shards, range), the shape of received_, and (range).
+  // On the host, if IsStaged(). Shapes: (own open shards, range), that of received_, and (range).
   float* host_sent_ = nullptr;
   float* host_received_ = nullptr;
   float* host_sum_ = nullptr;

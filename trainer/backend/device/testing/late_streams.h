@@ -20,7 +20,7 @@ namespace penstock {
 class LateStreams {
  public:
   using Work = std::function<absl::Status()>;
-  // Work outside the streams that takes time: `start` is called when its turn comes, then `done`
+  // Work of other libraries, which takes time: `start` is called when its turn comes, then `done`
   // until it returns true.
   struct LongWork {
     std::function<void()> start;
