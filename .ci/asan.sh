@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every test, built by clang with AddressSanitizer, LeakSanitizer and UBSan.
+# Runs every test, built by clang with AddressSanitizer, LeakSanitizer and UBSan.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 .ci/build.sh asan

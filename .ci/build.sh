@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds one preset (default: release), or of it what is named: .ci/build.sh asan --target fuzzers
+# Builds one preset (default: release), or some of its targets: .ci/build.sh asan --target fuzzers
 # Warnings are errors with gcc and with clang.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,5 +9,6 @@ cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 || {
   cat "build/$preset.configure.log" >&2
   exit 1
 }
-grep -e '^-- CUDA: ' "build/$preset.configure.log" || true  # Built, or why not.
+# Whether the CUDA kernels are built, or why not.
+grep -e '^-- CUDA: ' "build/$preset.configure.log" || true
 cmake --build --preset "$preset" "${@:2}" -- --quiet

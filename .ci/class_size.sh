@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# No class in client/fetch has more than 40 methods or 25 fields (docs/internals/client.md, "The client").
-# Counts the declarations that clang-format puts on lines of their own, indented by two. Structs are
-# records and are not counted. --list prints the counts of every class.
+# Fails if a class in client/fetch has more than 40 methods or 25 fields (docs/internals/client.md,
+# "The client"). Counts the declarations that clang-format puts on lines of their own, indented by
+# two. Structs are records and are not counted. --list prints the counts of every class.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of a build: .ci/ctest.sh PRESET [OPTION OF CTEST]... Those of whole programs wait
-# two thirds of their time: so three at a time for each core.
+# Runs the tests of a build: .ci/ctest.sh PRESET [OPTION OF CTEST]... Tests of whole programs wait
+# for two thirds of their time, so three tests run at a time for each core.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ctest --test-dir "build/$1" --no-tests=error --output-on-failure -j $((3 * $(nproc))) "${@:2}"

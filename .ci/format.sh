@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails where clang-format would change a file; `.ci/format.sh --fix` changes it.
+# Fails if clang-format would change a file; `.ci/format.sh --fix` changes it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=(--dry-run --Werror)

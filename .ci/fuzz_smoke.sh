@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Each fuzzer for some seconds (default 10), from an empty corpus.
+# Runs each fuzzer for some seconds (default 10), from an empty corpus.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-10}

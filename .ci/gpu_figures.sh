@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Says which figures of docs/figures/gpu are of kernels that have changed since. Never fails: only a machine
-# with a GPU can make them anew (bench/gpu/run).
+# Lists the figures of docs/figures/gpu whose kernels have changed since they were measured. Never
+# fails: only a machine with a GPU can measure them again (bench/gpu/run).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PYTHONDONTWRITEBYTECODE=1 python3 bench/gpu/figures.py

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Each folder includes only what stands below it (docs/internals/design.md, "The house").
+# Checks that each folder includes only the folders below it (docs/internals/design.md, "The
+# house").
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,6 +40,7 @@ git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs awk '
   }
   END { exit failed }'
 
-# Programs print through base/print_escaped.h, which escapes what could steer a terminal.
+# Programs print through base/print_escaped.h, which escapes characters that could control a
+# terminal.
 ! git ls-files '*.h' '*.cc' | grep -Ev '^(tests|bench|kernels)/|_test\.cc$|/(testing|example)/|/print_escaped\.h$' |
   xargs grep -nE 'std::(cout|cerr|clog|f?printf|puts|perror)\b|absl::F?PrintF\(|fputs\([^;]*std(out|err)'

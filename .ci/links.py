@@ -6,12 +6,12 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LINK = re.compile(r"([\w.-]*)\]\(([^()\s]+)\)")  # The last word of its text, and where it leads.
+LINK = re.compile(r"([\w.-]*)\]\(([^()\s]+)\)")  # The last word of the text, and the target.
 NAMED = re.compile(r"(?<![\w./-])docs/[\w./-]*\w\.(?:md|svg)\b")
 
 
 def anchors(page):
-    """The anchors of a page's headings, as GitHub makes them."""
+    """Returns the anchors of a page's headings, as GitHub makes them."""
     found = set()
     text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
     for title in re.findall(r"^#+ +(.*)$", text, flags=re.M):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compares with other frameworks, live: `./check --peers`. They go into a virtual environment of this
-# checkout, build/peers, from .ci/requirements-peers.txt.
+# Compares with other frameworks: `./check --peers`. The frameworks are installed into a virtual
+# environment of this checkout, build/peers, from .ci/requirements-peers.txt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=build/peers/bin/python3
@@ -15,7 +15,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 PENSTOCK_BIN=build/release/bin $python tests/tensorflow/datasets.py compare "$work"
 $python records/image/testing/make_expectations.py --compare
-# The Python package beside the frameworks that it is used with.
+# Tests the Python package together with the frameworks.
 export PENSTOCK_BIN=$PWD/build/release/bin PYTHONPATH=$PWD/client/python
 for name in import_orders frameworks distributed docs; do
   echo "== python: $name"

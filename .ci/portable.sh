@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# The portable programs (docs/guides/portable.md): built, looked at, and run where there is only glibc.
-# Not part of ./check: it fetches Debian's sources and needs nasm.
+# Builds the portable programs (docs/guides/portable.md), inspects them, and runs them where there
+# is only glibc. Not part of ./check: it downloads Debian's sources and needs nasm.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake/portable/archives.sh >/dev/null
 .ci/build.sh portable
 objects=(build/portable/kernels/CMakeFiles/penstock_kernels.dir/cuda/*.cu.o)
-if [ -e "${objects[0]}" ]; then  # None without CUDA.
+if [ -e "${objects[0]}" ]; then  # There are none without CUDA.
   cmake "-DOBJECTS=$(IFS=';'; echo "${objects[*]}")" "-DCODE=sm_80;sm_90a" -P kernels/ptxas_test.cmake
 fi
 PENSTOCK_PORTABLE_BIN=$PWD/build/portable/bin PYTHONDONTWRITEBYTECODE=1 \
   python3 tests/deploy/portable_test.py -v
-for test in ranks_test ranks_killed_test; do  # Their ranks are connected in another way than others'.
+for test in ranks_test ranks_killed_test; do  # Ranks of portable programs connect in another way.
   PENSTOCK_BIN=$PWD/build/portable/bin PYTHONDONTWRITEBYTECODE=1 python3 tests/e2e/$test.py
 done

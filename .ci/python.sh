@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Python packages that tests use, in a virtual environment of this checkout. Without them those
-# tests are skipped, and say so.
+# Installs the Python packages that tests use into a virtual environment of this checkout. Without
+# them those tests are skipped, and say so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 stamp=build/python/requirements.txt

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every test, as users build it; with -R NAME some, and an error if there are none.
+# Runs every test, as users build it. With -R NAME, runs the tests of that name; it is an error if
+# there are none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 .ci/build.sh release

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The tests of what has threads and no gRPC types: the packaged gRPC is not instrumented.
+# Tests, under TSan, the code that has threads and no gRPC types: the packaged gRPC is not
+# instrumented.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 .ci/build.sh tsan

@@ -1,8 +1,8 @@
-# Whether the CUDA kernels are built: -DPENSTOCK_CUDA=AUTO (if nvcc is found), ON or OFF. nvcc is
-# looked for in $CUDACXX, $PATH, $CUDA_HOME and /usr/local/cuda. Sets PENSTOCK_WITH_CUDA and
-# penstock_cuda_library(name SOURCES ...).
+# Decides whether the CUDA kernels are built: -DPENSTOCK_CUDA=AUTO (if nvcc is found), ON or OFF.
+# Looks for nvcc in $CUDACXX, $PATH, $CUDA_HOME and /usr/local/cuda. Sets PENSTOCK_WITH_CUDA and
+# defines penstock_cuda_library(name SOURCES ...).
 #
-# Default code: sm_90a (Hopper) and, for other GPUs from sm_80 on, PTX that their driver compiles.
+# Default code: sm_90a (Hopper), and PTX that the drivers of other GPUs from sm_80 on compile.
 set(PENSTOCK_CUDA AUTO CACHE STRING "Build the CUDA kernels: AUTO, ON or OFF")
 set_property(CACHE PENSTOCK_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(PENSTOCK_CUDA_ARCHITECTURES "90a-real;80-virtual" CACHE STRING
@@ -33,7 +33,7 @@ if(PENSTOCK_WITH_CUDA)
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
   endif()
   enable_language(CUDA)
-  # CMake 3.25.1, Debian 12's, sets a property of this one, which CUDA 13 has no more.
+  # CMake 3.25.1, which Debian 12 has, sets a property of this target, which CUDA 13 lacks.
   if(NOT TARGET CUDA::nvToolsExt)
     add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
   endif()
@@ -41,8 +41,8 @@ if(PENSTOCK_WITH_CUDA)
   message(STATUS "CUDA: nvcc ${CMAKE_CUDA_COMPILER_VERSION} (${PENSTOCK_NVCC}), code ${CMAKE_CUDA_ARCHITECTURES}")
 endif()
 
-# A static library of .cu files. What ptxas says of each kernel's registers
-# and memory is kept beside its object, in OBJECT.ptxas.
+# A static library of .cu files. ptxas' report of each kernel's registers and memory is kept beside
+# its object, in OBJECT.ptxas.
 function(penstock_cuda_library name)
   cmake_parse_arguments(A "" "" "SOURCES" ${ARGN})
   add_library(penstock_${name} STATIC ${A_SOURCES})
@@ -50,7 +50,7 @@ function(penstock_cuda_library name)
   target_include_directories(penstock_${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(penstock_${name} PUBLIC CUDA::cudart_static)
   set(launcher ${PROJECT_SOURCE_DIR}/cmake/keep_ptxas_report.sh ${CMAKE_CUDA_COMPILER_LAUNCHER})
-  # CMake 3.25 does not know that nvcc has C++20.
+  # CMake 3.25 does not know that nvcc supports C++20.
   set_target_properties(penstock_${name} PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED OFF
     CUDA_COMPILER_LAUNCHER "${launcher}")
   if(PENSTOCK_WERROR)

@@ -1,4 +1,4 @@
-# Debian 12's packages; .ci/packages*.txt list them.
+# The packages of Debian 12 that .ci/packages*.txt list.
 find_package(Threads REQUIRED)
 find_package(absl REQUIRED)
 find_package(Protobuf REQUIRED)

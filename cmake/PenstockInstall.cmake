@@ -1,11 +1,12 @@
-# cmake --install puts the programs into bin/, their man pages and completion into share/, and what
-# find_package(Penstock) needs beside them: penstock::loader and penstock::trainer_ranks, the
-# libraries that these link, and their headers. The programs link all of these libraries, so whoever
-# has built the programs can install.
+# cmake --install puts the programs into bin/, their man pages and completion into share/, and the
+# files that find_package(Penstock) needs beside them: penstock::loader and penstock::trainer_ranks,
+# the libraries that these link, and their headers. The programs link all of these libraries, so you
+# can install once the programs are built.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-# Appends `library`, penstock::NAME, and all that it links of ours to the list `exported`.
+# Appends `library`, which is penstock::NAME, and all of our libraries that it links to the list
+# `exported`.
 function(penstock_export library)
   get_target_property(target ${library} ALIASED_TARGET)
   if(target IN_LIST exported)
@@ -20,7 +21,7 @@ function(penstock_export library)
   set(exported ${exported} PARENT_SCOPE)
 endfunction()
 
-# Headers go to include/penstock, beneath the folder that they are included by.
+# Installs headers below include/penstock, in the folders that #include lines name.
 function(penstock_install_headers target)
   get_target_property(folder ${target} SOURCE_DIR)
   get_target_property(sources ${target} SOURCES)
@@ -38,7 +39,7 @@ function(penstock_install_headers target)
   endforeach()
 endfunction()
 
-foreach(folder man bash-completion zsh)  # As penstock_binary() has them written.
+foreach(folder man bash-completion zsh)  # penstock_binary() has these written.
   install(DIRECTORY ${PROJECT_BINARY_DIR}/share/${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}
     COMPONENT programs)
 endforeach()

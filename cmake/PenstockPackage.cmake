@@ -1,6 +1,6 @@
-# A Debian package of the programs, their manual, and the systemd unit: `cpack` in the build folder.
-# The unit is installed, and neither enabled nor started. lintian accepts the package
-# (tests/deploy/debian_package_test.py).
+# Makes a Debian package of the programs, their manual and the systemd unit: run `cpack` in the
+# build folder. The package installs the unit but neither enables nor starts it. lintian accepts the
+# package (tests/deploy/debian_package_test.py).
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME penstock)
 set(CPACK_PACKAGE_VENDOR "Penstock")

@@ -1,15 +1,16 @@
-# -DPENSTOCK_PORTABLE=ON: programs that need nothing of the machine they run on but glibc. Turns every
-# imported shared library into its static one, beside it or in PENSTOCK_ARCHIVES, where
-# cmake/portable/archives.sh puts those that Debian does not package. mold reads archives in any order.
+# -DPENSTOCK_PORTABLE=ON builds programs that need only glibc from the machine they run on. Replaces
+# every imported shared library by its static library, which is beside it or in PENSTOCK_ARCHIVES,
+# where cmake/portable/archives.sh puts those that Debian does not package. mold reads archives in
+# any order.
 #
-# -DPENSTOCK_STATIC=ON links glibc too: programs that need nothing but the kernel, for the Python wheel.
+# -DPENSTOCK_STATIC=ON links glibc too: these programs, for the Python wheel, need only the kernel.
 if(PENSTOCK_TESTS OR PENSTOCK_BENCHMARKS)
   message(FATAL_ERROR "PENSTOCK_PORTABLE builds programs alone: -DPENSTOCK_TESTS=OFF -DPENSTOCK_BENCHMARKS=OFF")
 endif()
 set(PENSTOCK_ARCHIVES ${PROJECT_SOURCE_DIR}/build/archives CACHE PATH
   "Where cmake/portable/archives.sh put static libraries")
 
-# `out` is the static library that stands for `shared`.
+# Sets `out` to the static library that replaces `shared`.
 function(penstock_archive_of shared out)
   get_filename_component(folder ${shared} DIRECTORY)
   get_filename_component(name ${shared} NAME)
@@ -23,8 +24,8 @@ function(penstock_archive_of shared out)
   set(${out} ${name}-NOTFOUND PARENT_SCOPE)
 endfunction()
 
-# Replaces each shared library of a list by its archive; other items stay. The name of the one that
-# has none stays too, and the linker's words would be many: so it is an error here.
+# Replaces each shared library of a list by its static library; other items stay. A shared library
+# without a static one is an error here, because the linker's messages about it would be long.
 function(penstock_archives_of list out)
   set(found "")
   foreach(item IN LISTS ${list})
@@ -43,7 +44,7 @@ function(penstock_archives_of list out)
   set(${out} "${found}" PARENT_SCOPE)
 endfunction()
 
-# For imported targets that programs link: those of no use to them may have no archive.
+# Only for the imported targets that programs link: other targets may have no static library.
 function(penstock_link_archives)
   foreach(target IN LISTS ARGN)
     foreach(property IMPORTED_LOCATION IMPORTED_LOCATION_NONE IMPORTED_LOCATION_RELEASE
@@ -61,14 +62,15 @@ get_directory_property(imported IMPORTED_TARGETS)
 list(FILTER imported INCLUDE REGEX
   "^(absl::|c-ares::|fmt::fmt$|gRPC::(address_sorting|gpr|grpc|grpc\\+\\+|upb)$|OpenSSL::|PkgConfig::|prometheus-cpp::core$|protobuf::libprotobuf$|re2::|spdlog::spdlog$|JPEG::JPEG$|PNG::PNG$|ZLIB::)")
 penstock_link_archives(${imported})
-# What the shared one brings along by itself.
+# The shared library links this one by itself.
 set_property(TARGET protobuf::libprotobuf APPEND PROPERTY INTERFACE_LINK_LIBRARIES ZLIB::ZLIB)
-find_library(PENSTOCK_RE2 re2 REQUIRED)  # Known by its name alone.
+find_library(PENSTOCK_RE2 re2 REQUIRED)  # The target re2::re2 names its library without a path.
 penstock_archive_of(${PENSTOCK_RE2} re2)
 set_target_properties(re2::re2 PROPERTIES INTERFACE_LINK_LIBRARIES ${re2})
 
-# OpenBLAS's archive has kernels for 20 kinds of processors, 25 MB of them. Those of most kinds of
-# before 2011, and of AMD's before Zen, are served by another kind's that they can run.
+# OpenBLAS's static library has kernels for 20 kinds of processors, 25 MB in all. To save space,
+# most kinds from before 2011, and AMD's from before Zen, use the kernels of another kind that they
+# can run.
 set(PENSTOCK_OPENBLAS_OPTIONS "")
 foreach(kind ATHLON ATOM BARCELONA BOBCAT CORE2 DUNNINGTON NANO OPTERON OPTERON_SSE3 PENRYN)
   list(APPEND PENSTOCK_OPENBLAS_OPTIONS -Wl,--defsym=gotoblas_${kind}=gotoblas_PRESCOTT)
@@ -78,9 +80,10 @@ foreach(kind BULLDOZER EXCAVATOR PILEDRIVER STEAMROLLER)
 endforeach()
 
 if(PENSTOCK_STATIC)
-  # Modules would bring the glibc of the machine along.
+  # Modules would load the glibc of the machine.
   add_library(penstock_no_modules OBJECT ${PROJECT_SOURCE_DIR}/cmake/portable/no_modules.c)
 else()
-  # What glibc has since 2.36 alone; the rest asks for 2.35 (docs/guides/portable.md).
+  # The only function here that needs glibc 2.36; everything else needs 2.35
+  # (docs/guides/portable.md).
   add_library(penstock_older_glibc OBJECT ${PROJECT_SOURCE_DIR}/cmake/portable/arc4random.c)
 endif()

@@ -1,9 +1,10 @@
-# Headers of others that most files include, compiled once: they take more than half of the
-# compiler's time. Never a header of ours: after an edit only what includes it is compiled.
+# Precompiled headers of other projects that most files include; they take more than half of the
+# compiler's time. Never add a header of ours: an edit must recompile only the files that include
+# it.
 #
-# A file still includes all that it uses: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON, and the preset
-# `portable`, build without. A file of flags that do not fit says SKIP_PRECOMPILE_HEADERS ON; one
-# that does not say so fails to compile, by -Winvalid-pch.
+# A file still includes all that it uses: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON and the preset
+# `portable` build without precompiled headers. A file whose compiler flags differ sets
+# SKIP_PRECOMPILE_HEADERS ON; without that it fails to compile, by -Winvalid-pch.
 set(PENSTOCK_PRECOMPILED
   <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cstring> <deque> <filesystem> <fstream>
   <functional> <limits> <map> <memory> <mutex> <optional> <set> <span> <string> <thread> <utility>
@@ -11,8 +12,8 @@ set(PENSTOCK_PRECOMPILED
   <absl/status/status.h> <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/strings/str_join.h>
   <absl/time/time.h>)
 
-# penstock_precompiled_headers(name HEADERS ... [LIBRARIES ...] [OPTIONS ...]); targets compiled with
-# these options reuse them.
+# penstock_precompiled_headers(name HEADERS ... [LIBRARIES ...] [OPTIONS ...])
+#   Targets that are compiled with the same options reuse these headers.
 function(penstock_precompiled_headers name)
   cmake_parse_arguments(A "" "" "HEADERS;LIBRARIES;OPTIONS" ${ARGN})
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cc CONTENT "")

@@ -1,29 +1,29 @@
 # penstock_library(name [COLD] SOURCES ... [PUBLIC ...] [PRIVATE ...])
-#   PUBLIC: libraries that appear in our headers. Alias: penstock::name. COLD: it computes little, and
-#   is mostly templates of others: where there are sanitizers it is compiled without optimization,
-#   which takes half the time.
+#   PUBLIC: libraries that appear in our headers. Alias: penstock::name. COLD: the library computes
+#   little and consists mostly of others' templates. With sanitizers it is compiled without
+#   optimization, which takes half the time.
 # penstock_test(name [OPTIMIZED] [SEQUENTIAL] SOURCES ... [DEPS ...] [LABELS ...] [PREFIX ...])
-#   Each of its suites is a test of ctest (cmake/add_suites.cmake). PREFIX: of their names. OPTIMIZED:
-#   as libraries are; else its own files, not what they test, are compiled without, which takes half
-#   the time. SEQUENTIAL: what it tests has no threads, so
-#   that TSan has nothing to find there.
+#   Each of its suites is a test of ctest (cmake/add_suites.cmake). PREFIX begins the names of these
+#   tests. OPTIMIZED: compiles the test's own files like libraries. By default they are compiled
+#   without optimization, which takes half the time; the tested code is optimized either way.
+#   SEQUENTIAL: the tested code has no threads, so TSan does not build this test.
 # penstock_benchmark(name SOURCES ... [DEPS ...])
-# penstock_fuzzer(name SOURCES ... [DEPS ...])   of the target `fuzzers`, with -DPENSTOCK_FUZZERS=ON
-# penstock_program(name SOURCES ... [DEPS ...])  for those who change or measure Penstock
-# penstock_binary(name SOURCES ... [DEPS ...])   installed to bin/. Once built, it writes its man pages
-#   and shell completion to share/ of the build folder, which are installed too.
+# penstock_fuzzer(name SOURCES ... [DEPS ...])   in the target `fuzzers`, with -DPENSTOCK_FUZZERS=ON
+# penstock_program(name SOURCES ... [DEPS ...])  for people who change or measure Penstock
+# penstock_binary(name SOURCES ... [DEPS ...])   installed to bin/. Once built, it writes its man
+#   pages and shell completion to share/ of the build folder, which are installed too.
 
 set(PENSTOCK_TEST_OPTIONS -O0)
 
 function(penstock_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
-  # All alike, so that all can use the same precompiled headers.
+  # All targets have these flags, so that all can use the same precompiled headers.
   target_compile_options(${target} PRIVATE -fPIC -pthread)
   # -ffp-contract=off: every server must produce the same bits.
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow ${PENSTOCK_WERROR}
     -ffp-contract=off)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    # ccache knows a precompiled header by its bytes.
+    # -fno-pch-timestamp: ccache identifies a precompiled header by its bytes.
     target_compile_options(${target} PRIVATE -Wthread-safety "SHELL:-Xclang -fno-pch-timestamp")
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -39,7 +39,7 @@ function(penstock_compile_options target)
   endif()
 endfunction()
 
-# `cold`: whether it may be compiled without optimization where there are sanitizers.
+# `cold`: the target may be compiled without optimization if there are sanitizers.
 function(penstock_reuse_precompiled target cold)
   if(cold AND PENSTOCK_SANITIZE AND PENSTOCK_TESTS)
     target_compile_options(${target} PRIVATE ${PENSTOCK_TEST_OPTIONS})
@@ -62,7 +62,7 @@ function(penstock_library name)
   penstock_compile_options(penstock_${name})
   penstock_reuse_precompiled(penstock_${name} ${A_COLD})
   set_property(GLOBAL APPEND PROPERTY PENSTOCK_LIBRARIES penstock_${name})
-  if(PENSTOCK_TSAN_ONLY)  # Only what a test links.
+  if(PENSTOCK_TSAN_ONLY)  # Builds only the libraries that a test links.
     set_target_properties(penstock_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
 endfunction()
@@ -80,7 +80,7 @@ function(penstock_test name)
   endif()
   penstock_compile_options(${name})
   if(A_OPTIMIZED)
-    # A group of 12 would take 30 s, for which nobody wants to wait after an edit.
+    # A group of 12 files would take 30 s to compile after an edit.
     set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 4)
     target_precompile_headers(${name} REUSE_FROM penstock_precompiled)
   else()
@@ -110,14 +110,14 @@ function(penstock_benchmark name)
   endif()
 endfunction()
 
-# Lets libFuzzer see the branches that a library and those below it take.
+# Lets libFuzzer see the branches of a library and of the libraries below it.
 set(PENSTOCK_SHOW_BRANCHES
   -fsanitize-coverage=edge,indirect-calls,inline-8bit-counters,pc-table,trace-cmp)
 function(penstock_show_branches library)
   get_target_property(target ${library} ALIASED_TARGET)
   get_target_property(type ${target} TYPE)
   get_target_property(shown ${target} PENSTOCK_SHOWS_BRANCHES)
-  if(shown OR type STREQUAL "INTERFACE_LIBRARY")  # The latter has nothing to compile.
+  if(shown OR type STREQUAL "INTERFACE_LIBRARY")  # An interface library has nothing to compile.
     return()
   endif()
   set_target_properties(${target} PROPERTIES PENSTOCK_SHOWS_BRANCHES ON)

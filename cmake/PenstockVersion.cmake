@@ -1,9 +1,9 @@
 # Makes ${PROJECT_BINARY_DIR}/penstock_version.h with PENSTOCK_VERSION and PENSTOCK_COMMIT.
 #
-# Included, it adds the target penstock_version, which looks at every build and rewrites the
-# header only when it changes; a target that includes the header depends on it through
-# penstock::version. Run with -P, it is that look. A checkout without .git says "unknown"
-# unless -DPENSTOCK_COMMIT names the commit.
+# If included, this file adds the target penstock_version_header, which checks the commit at every
+# build and rewrites the header only when it changes. A target that includes the header depends on
+# it through penstock::version. Run with -P, this file is that check. A checkout without .git
+# reports "unknown" unless -DPENSTOCK_COMMIT names the commit.
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(PENSTOCK_COMMIT "" CACHE STRING "Commit to report where there is no .git")
   add_custom_target(penstock_version_header
@@ -22,7 +22,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
-# A source tree unpacked inside some other repository must not report that one's commit.
+# A source tree unpacked inside another repository must not report that repository's commit.
 if(COMMIT STREQUAL "" AND EXISTS ${SOURCE_DIR}/.git)
   execute_process(COMMAND git -C ${SOURCE_DIR} rev-parse --short=12 HEAD
     OUTPUT_VARIABLE COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

@@ -1,9 +1,10 @@
-# Included by ctest: adds each suite of a GoogleTest binary as a test. Starting a process for each single
-# test would take longer than most tests.
+# Included by ctest: adds each suite of a GoogleTest binary as a test. Starting a process for each
+# single test would take longer than most tests.
 
-# penstock_add_suites(binary prefix folder labels): asks the binary for its suites, and adds each as
-# PREFIX and the suite's name, run in `folder`. A suite that passed and skipped a test is "Skipped".
-# The time-out is for what hangs: a suite takes seconds, or minutes where twenty others want its core.
+# penstock_add_suites(binary prefix folder labels) asks the binary for its suites. It adds each as a
+# test, which is called PREFIX and the suite's name and runs in `folder`. A suite that passed and
+# skipped a test is "Skipped". The time-out is for tests that hang: a suite takes seconds, or
+# minutes if twenty others compete for its core.
 function(penstock_add_suites binary prefix folder labels)
   if(NOT EXISTS ${binary})
     get_filename_component(name ${binary} NAME)
@@ -12,7 +13,7 @@ function(penstock_add_suites binary prefix folder labels)
   endif()
   execute_process(COMMAND ${binary} --gtest_list_tests TIMEOUT 120 OUTPUT_VARIABLE listed
     COMMAND_ERROR_IS_FATAL ANY)
-  # "Suite.", or "Suite/0.  # TypeParam = int"; tests are indented.
+  # A suite is listed as "Suite." or "Suite/0.  # TypeParam = int"; its tests are indented.
   string(REGEX MATCHALL "(^|\n)[^ \n]+\\.( |\n)" suites "${listed}")
   foreach(suite IN LISTS suites)
     string(REGEX REPLACE "^\n|\\.[ \n]$" "" suite "${suite}")

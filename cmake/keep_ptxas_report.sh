@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a compiler; what ptxas -v says goes to OBJECT.ptxas, everything else where it went.
+# Runs a compiler. Writes the output of ptxas -v to OBJECT.ptxas and passes everything else on.
 previous=
 for argument; do
   [ "$previous" = -o ] && object=$argument

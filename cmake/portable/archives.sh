@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes the static libraries that Debian 12 does not package, from Debian's own sources of the
-# versions that are installed: libisal (its CRCs), spdlog with fmt, prometheus-cpp (core).
-#   cmake/portable/archives.sh [FOLDER]      default: build/archives; what is there is kept
-# Needs nasm, dpkg-dev and the packages of .ci/packages-programs.txt; about a minute.
+# installed versions: libisal (its CRCs), spdlog with fmt, prometheus-cpp (core).
+#   cmake/portable/archives.sh [FOLDER]      default: build/archives; existing libraries are kept
+# Needs nasm, dpkg-dev and the packages of .ci/packages-programs.txt; takes about a minute.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 mkdir -p "${1:-build/archives}"
@@ -13,7 +13,7 @@ for tool in nasm dpkg-source g++ make; do
   command -v $tool >/dev/null || { echo "archives.sh: $tool is missing: apt-get install nasm dpkg-dev g++ make" >&2; exit 1; }
 done
 
-# apt with a list of its own: what the machine knows of sources stays as it is.
+# Runs apt with its own list of sources; the machine's list stays as it is.
 fetch() {
   local package=$1
   local version
@@ -32,7 +32,7 @@ fetch() {
   dpkg-source --no-check -x "$work/${source}_${version#*:}.dsc" "$work/$source" >&2
 }
 
-# compile COMPILER FLAGS.. -- SOURCES..: objects beside nothing else, in $work/objects.
+# compile COMPILER FLAGS.. -- SOURCES..: leaves only these sources' objects in $work/objects.
 compile() {
   local command=()
   while [ "$1" != -- ]; do command+=("$1"); shift; done

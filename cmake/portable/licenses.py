@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Gathers the licences of all that the portable programs have inside, from Debian's packages.
+"""Gathers the licences of everything that the portable programs contain, from Debian's packages.
 
     licenses.py BUILD OUT PROGRAM...
 
 BUILD is the folder of a build with PENSTOCK_PORTABLE, which wrote PROGRAM.map beside each program.
-What is inside is told from that map (libraries) and from the files that the compiler read (headers
-with code). OUT has, for each source package, its file `copyright`; the licences that these name;
-and SOURCES, the exact versions, with which anyone can get the sources and link again.
+That map names the linked libraries; the files that the compiler read name the headers, which have
+code too. OUT gets the file `copyright` of each source package; the licences that these files refer
+to; and SOURCES, the exact versions, with which anyone can get the sources and link again.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 COMMON = pathlib.Path("/usr/share/common-licenses")
-# The kernel's interface: its licence does not extend to programs that use it.
+# Headers of the kernel's interface: their licence does not extend to programs that use it.
 NO_CODE = {"linux-libc-dev"}
 SOURCES = """\
 Debian's source packages of all that is linked into these programs. Each can be fetched, with
@@ -31,7 +31,7 @@ def output(*command):
 
 
 def linked(build, program):
-    """The archives and objects, not of this build, that have a part in a program."""
+    """Returns the archives and objects that a program links, without those of this build."""
     text = (build / "bin" / f"{program}.map").read_text()
     names = re.findall(r"(\S+\.a)\(|(\S+/r?crt\w*\.o):\(", text)
     paths = {(build / (archive or start)).resolve() for archive, start in names}
@@ -41,21 +41,21 @@ def linked(build, program):
 
 
 def included(build):
-    """The headers, not of this checkout, that the build read."""
+    """Returns the headers that the build read, without those of this checkout."""
     deps = output("ninja", "-C", build, "-t", "deps")
     return {pathlib.Path(path).resolve() for path in re.findall(r"^ +(/usr/\S+)$", deps, re.M)}
 
 
 def package_of(paths):
-    """The packages of files. An archive in build/archives is made from the sources of the package
-    that has the shared library of its name."""
+    """Returns the packages of files. An archive in build/archives belongs to the package that has
+    the shared library of the same name."""
     names = [str(path) if str(path).startswith("/usr/") else f"*/{path.stem}.so" for path in paths]
     lines = output("dpkg", "-S", *names).splitlines()
     return {re.split(r"[:,]", line)[0] for line in lines}
 
 
 def sources(packages):
-    """Source package and version -> one of its binary packages."""
+    """Returns source package and version -> one of its binary packages."""
     found = {}
     for package in sorted(packages - NO_CODE):
         said = output("dpkg-query", "-W", "-f", "${source:Package} ${source:Version}\n", package)

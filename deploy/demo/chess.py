@@ -1,4 +1,4 @@
-"""Chess positions, and the tiny model on them."""
+"""Trains the tiny model on chess positions."""
 
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ class Chess:
     epochs = 4
     dtype = "packed"
     training = ["--model", "tiny", "--lr", "1e-3", "--lr-schedule", "cosine", "--warmup-steps", 20,
-                # Little, so that the servers work all the time and not only at the start.
+                # A small look-ahead keeps the servers working all the time, not only at the start.
                 "--look-ahead", "2MiB"]
     unit = "positions"
 

@@ -1,6 +1,6 @@
-"""Trains a small model from two servers, kills the busier one half-way, compares digests.
+"""Trains a small model from two servers, kills the busier one half-way, and compares digests.
 
-Run by ./demo. Exits 1 when the batches that were trained on differ from those of the plan.
+Run by ./demo. Exits with 1 if the batches that were trained on differ from those of the plan.
 """
 
 import argparse
@@ -27,9 +27,9 @@ def start_servers(processes, args, data, work):
 
 
 def train(processes, args, demo, work, servers):
-    """Trains; kills the server that has served most when half of the steps are done.
+    """Trains, and kills the server that has served most when half of the steps are done.
 
-    Returns the trainer's summary, the server killed and its requests in flight at that moment.
+    Returns the trainer's summary, the killed server and its requests in flight at that moment.
     """
     events, summary = work / "events.jsonl", work / "summary.json"
     events.touch()
@@ -55,7 +55,7 @@ def train(processes, args, demo, work, servers):
 
 
 def reference_digest(args, demo):
-    """The digest of the same plan, read in one process without any server."""
+    """Returns the digest of the same plan, read in one process without any server."""
     command = [args.bin / "penstock", "stream", demo.data / "manifest.pb", "--servers", "local:",
                *demo.plan, "--dtype", demo.dtype, "--split", "train", "--digest", "--json", "-"]
     out = subprocess.run([str(c) for c in command], check=True, stdout=subprocess.PIPE).stdout

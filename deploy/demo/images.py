@@ -1,7 +1,7 @@
-"""Images, and a small vision transformer on them.
+"""Trains a small vision transformer on images.
 
-The images are those of $PENSTOCK_TEST_DATA/data/images, a folder for each class, if there are any;
-else they are patterns that are drawn here.
+The images are those of $PENSTOCK_TEST_DATA/data/images, which has a folder for each class. If there
+are none, the demo draws patterns.
 """
 
 import os

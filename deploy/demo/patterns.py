@@ -29,7 +29,7 @@ def rows(x, y, step):
     return y // step % 2
 
 
-# Whether a pixel is dark.
+# Each function tells whether a pixel is dark.
 PATTERNS = {"checks": checks, "columns": columns, "dots": dots, "rows": rows}
 
 
@@ -38,7 +38,7 @@ def colour(rng, least, most):
 
 
 def draw(pattern, rng):
-    """A PNG of one pattern, with a size, a place and two colours of its own."""
+    """Returns a PNG of one pattern, with a size, a place and two colours of its own."""
     width, height = rng.randint(72, 128), rng.randint(72, 128)
     step = rng.randint(7, 12)
     left, top = rng.randrange(2 * step), rng.randrange(2 * step)
@@ -49,7 +49,7 @@ def draw(pattern, rng):
 
 
 def draw_patterns(folder):
-    """Writes folder/CLASS/NUMBER.png, the same files each time."""
+    """Writes folder/CLASS/NUMBER.png. The files are the same each time."""
     rng = random.Random(1)
     for name, pattern in PATTERNS.items():
         (folder / name).mkdir(parents=True)

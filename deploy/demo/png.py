@@ -9,7 +9,7 @@ def _chunk(kind, body):
 
 
 def png_of_rows(width, rows):
-    """RGB; each row is 3 * width bytes."""
+    """Returns an RGB image; each row is 3 * width bytes."""
     header = struct.pack(">IIBBBBB", width, len(rows), 8, 2, 0, 0, 0)
     pixels = zlib.compress(b"".join(b"\0" + row for row in rows), 1)
     return (b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", pixels) +

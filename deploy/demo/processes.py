@@ -1,4 +1,4 @@
-"""Processes of a demo, which end with it."""
+"""Runs the processes of a demo, which end with it."""
 
 import ctypes
 import json
@@ -12,7 +12,7 @@ START_TIMEOUT_S = 30
 
 
 def die_with_parent():
-    """Even SIGKILL of the demo leaves no process behind (prctl(2), PR_SET_PDEATHSIG)."""
+    """Ends this process even if the demo is killed by SIGKILL (prctl(2), PR_SET_PDEATHSIG)."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 

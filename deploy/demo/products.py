@@ -1,4 +1,4 @@
-"""Writes TFRecord shards of products: numbers, texts, lists of any length, and ratings that some lack.
+"""Writes TFRecord shards of products: numbers, texts, lists of any length, and optional ratings.
 
 python3 deploy/demo/products.py FOLDER
 """
@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/e2e"
 from tfrecord import example, frame
 
 SHARDS, EACH = 4, 500
-THINGS = ["lamp", "chair", "mug", "umbrella", "rug"]  # Their places are the categories.
+THINGS = ["lamp", "chair", "mug", "umbrella", "rug"]  # The place in this list is the category.
 COLOURS = ["red", "green", "blue", "white", "turquoise"]
 
 
@@ -30,7 +30,7 @@ def product(rng):
 
 
 def write_products(folder):
-    """Writes folder/products-NUMBER.tfrecord, the same files each time."""
+    """Writes folder/products-NUMBER.tfrecord. The files are the same each time."""
     rng = random.Random(1)
     folder.mkdir(parents=True)
     for shard in range(SHARDS):

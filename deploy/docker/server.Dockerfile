@@ -1,4 +1,4 @@
-# penstock-server and penstock. No CUDA.
+# penstock-server and penstock, without CUDA.
 #   docker build -f deploy/docker/server.Dockerfile -t penstock-server .
 FROM debian:12-slim AS tools
 WORKDIR /src
@@ -18,7 +18,8 @@ RUN deploy/docker/runtime_packages.sh build/release/bin/penstock build/release/b
 
 FROM debian:12-slim
 COPY --from=build /src/build/runtime-packages.txt /usr/share/penstock/
-# Versions are those of Debian 12, as the build stage linked them. The roots of TLS are for penstock.
+# The versions are those of Debian 12, as the build stage linked them. ca-certificates is for
+# penstock's TLS.
 # hadolint ignore=DL3008
 RUN apt-get update -qq \
  && xargs -a /usr/share/penstock/runtime-packages.txt \
@@ -29,6 +30,7 @@ COPY --from=build /src/build/release/bin/penstock /src/build/release/bin/penstoc
 USER 10001
 EXPOSE 7070 7071 9464
 VOLUME /data
-# TLS and tokens: docs/guides/security.md. Without TLS an address that others reach needs --insecure.
+# TLS and tokens: docs/guides/security.md. Without TLS, an address that other machines can reach
+# needs --insecure.
 ENTRYPOINT ["penstock-server", "--data-root", "/data"]
 CMD ["--listen", "127.0.0.1:7070"]

@@ -1,4 +1,4 @@
-# penstock-train and penstock; by default for GPUs, with the CUDA libraries that are loaded at run
+# penstock-train and penstock. By default for GPUs, with the CUDA libraries that are loaded at run
 # time.
 #   docker build -f deploy/docker/trainer.Dockerfile -t penstock-trainer .
 #   docker build -f deploy/docker/trainer.Dockerfile --target cpu -t penstock-trainer:cpu .
@@ -20,7 +20,7 @@ RUN deploy/docker/runtime_packages.sh build/release/bin/penstock build/release/b
 
 FROM debian:12-slim AS cpu
 COPY --from=build /src/build/runtime-packages.txt /usr/share/penstock/
-# Versions are those of Debian 12, as the build stage linked them.
+# The versions are those of Debian 12, as the build stage linked them.
 # hadolint ignore=DL3008
 RUN apt-get update -qq \
  && xargs -a /usr/share/penstock/runtime-packages.txt \
@@ -34,7 +34,7 @@ VOLUME /data
 ENTRYPOINT ["penstock-train"]
 CMD ["--help"]
 
-# nvcc and the libraries. The links are where CMake and nvcc look for cudart.
+# nvcc and the libraries. CMake and nvcc look for cudart where the links are.
 FROM tools AS cuda
 COPY deploy/docker/cuda-requirements.txt /tmp/
 # hadolint ignore=DL3008
