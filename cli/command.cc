@@ -83,7 +83,7 @@ int ReportAndExitCode(const absl::Status& status) {
 
 namespace {
 
-// UsageError() if the first argument is to be a command and there is none of that name.
+// UsageError() if the first argument should be a command and no command has that name.
 absl::Status CheckCommandName(CLI::App& app, int argc, const char* const* argv) {
   if (argc < 2 || argv[1][0] == '-') return absl::OkStatus();
   const absl::string_view name = argv[1];

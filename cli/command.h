@@ -1,5 +1,5 @@
-// What every subcommand of the `penstock` tool shares: its way to report failure, and the exit
-// codes 0 (done), 1 (failed), 2 (used wrongly) and 128 + N (ended by signal N).
+// Shared by all subcommands of the `penstock` tool: how they report failures, and the exit codes 0
+// (done), 1 (failed), 2 (used wrongly) and 128 + N (ended by signal N).
 #ifndef PENSTOCK_CLI_COMMAND_H_
 #define PENSTOCK_CLI_COMMAND_H_
 
@@ -13,8 +13,8 @@
 
 namespace penstock {
 
-// Adds subcommand `name`, whose --help ends with `example` (command lines, one per line).
-// Once the command line is parsed, main() runs it: Run() fills `outcome`.
+// Adds subcommand `name`, whose --help ends with `example` (command lines, one per line). After
+// parsing the command line, main() runs the subcommand: Run() fills `outcome`.
 //
 //   void AddPackCommand(CLI::App& app, absl::Status& outcome) {
 //     auto options = std::make_shared<PackOptions>();
@@ -33,28 +33,30 @@ absl::Status UsageError(absl::string_view message);
 
 // Names the payload of a status that a signal caused: the signal's number in decimal.
 inline constexpr char kSignalPayload[] = "penstock/signal";
-// Of a program that was run and ended with this code, which the command then ends with too.
+// Names the payload of a status that a program's exit code caused. The command ends with the same
+// code.
 inline constexpr char kExitCodePayload[] = "penstock/exit_code";
 
-// 0, 1, 2 for UsageError(), 128 + N if signal N caused it, or that of kExitCodePayload.
+// Returns 0, 1, 2 for UsageError(), 128 + N if signal N caused the status, or the code in
+// kExitCodePayload.
 int ExitCode(const absl::Status& status);
 
-// kAlreadyExists: there is something at `path`, and it is not to be replaced (`force`, --force).
+// kAlreadyExists: `path` exists and must not be replaced (`force`, --force).
 absl::Status CheckReplaces(const std::string& path, bool force);
 
-// Names the payload of a status whose message has lines of its own. In others a line feed is part
-// of a name, and is escaped.
+// Names the payload of a status whose message has several lines. In other messages a line feed is
+// part of a name and is escaped.
 inline constexpr char kLinesPayload[] = "penstock/lines";
-// The message, for a terminal.
+// Returns the message as a terminal shows it.
 std::string ShownMessage(const absl::Status& status);
 
 // Prints "penstock: MESSAGE" to stderr unless `status` is OK; returns ExitCode(status).
 int ReportAndExitCode(const absl::Status& status);
 
-// On stderr, a line each.
+// Prints each warning on its own line of stderr.
 void PrintWarnings(const std::vector<std::string>& warnings);
 
-// Parses the command line and runs the subcommand it names, whose result is in `outcome`.
+// Parses the command line and runs the subcommand that it names, whose result is in `outcome`.
 // Prints help, version and errors; returns the exit code.
 int RunApp(CLI::App& app, const absl::Status& outcome, int argc, const char* const* argv);
 

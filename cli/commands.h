@@ -1,5 +1,5 @@
-// One function per subcommand of `penstock`, each in NAME_command.cc; main.cc calls them all.
-// Each adds its subcommand to `app`; running it fills `outcome` (see command.h).
+// One function for each subcommand of `penstock`, in NAME_command.cc; main.cc calls them all. Each
+// adds its subcommand to `app`. Running the subcommand fills `outcome` (see command.h).
 #ifndef PENSTOCK_CLI_COMMANDS_H_
 #define PENSTOCK_CLI_COMMANDS_H_
 
@@ -14,7 +14,7 @@ void AddDecodeCommand(CLI::App& app, absl::Status& outcome);
 void AddFeedCommand(CLI::App& app, absl::Status& outcome);
 void AddIndexCommand(CLI::App& app, absl::Status& outcome);
 void AddInspectCommand(CLI::App& app, absl::Status& outcome);
-// `line`: what it starts, and options that are not for CLI11 to read.
+// `line` has the program to start and the options that CLI11 must not parse.
 void AddLaunchCommand(CLI::App& app, absl::Status& outcome, LaunchLine line);
 void AddPackCommand(CLI::App& app, absl::Status& outcome);
 void AddStreamCommand(CLI::App& app, absl::Status& outcome);

@@ -1,4 +1,4 @@
-// penstock chess generate: positions with evaluations, from games that an engine plays.
+// penstock chess generate: evaluates positions from games that an engine plays.
 #include <unistd.h>
 
 #include <memory>
@@ -31,18 +31,18 @@ absl::Status WriteText(const std::string& path, const std::string& text) {
 
 absl::Status CheckOutput(const GenerateOptions& options) {
   PENSTOCK_RETURN_IF_ERROR(CheckReplaces(options.output, options.force));
-  // Hours of games must not end at a folder that cannot be written.
+  // Fail before hours of games, not after them, if the folder cannot be written.
   return AtomicFile::Create(options.output).status();
 }
 
-// `path`, or with a number where earlier runs left something.
+// Returns `path`, with a number appended if earlier runs left a file of that name.
 std::string FreeName(const std::string& path) {
   std::string name = path;
   for (int i = 2; access(name.c_str(), F_OK) == 0; ++i) name = absl::StrCat(path, "-", i);
   return name;
 }
 
-// What whole games gave is kept, but not under the name of a finished file.
+// Keeps the positions of whole games, but not under the name of a finished file.
 absl::Status SavePartial(const GenerateOptions& options, const GeneratedPositions& positions) {
   if (positions.num_positions == 0) {
     return Annotate(positions.status, "before a whole game was played; nothing is saved");

@@ -79,7 +79,7 @@ absl::StatusOr<ReadPositionsResult> ReadPositions(const std::vector<std::string>
   return result;
 }
 
-// A negative score takes ten bytes, no score takes more.
+// A negative score takes ten bytes; no score takes more.
 uint64_t PositionRecords::estimated_bytes() const {
   ExampleBuilder builder;
   const size_t payload = BuildExample({chess::PlaneBytes{}, -1}, builder).size();

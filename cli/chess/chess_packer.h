@@ -1,4 +1,4 @@
-// FEN<TAB>score lines to records.
+// Makes records from lines FEN<TAB>score.
 #ifndef PENSTOCK_CLI_CHESS_CHESS_PACKER_H_
 #define PENSTOCK_CLI_CHESS_CHESS_PACKER_H_
 
@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-// Positions in blocks, so that growing never copies them. Not thread-safe.
+// Stores positions in blocks, so that growing never copies them. Not thread-safe.
 class PositionStore {
  public:
   void Add(const chess::PackedPosition& position);
@@ -37,14 +37,14 @@ struct ReadPositionsResult {
   std::string first_skipped;  // "FILE:LINE: reason", empty if none
 };
 
-// Reads all `inputs` in order ("-" is standard input). kInvalidArgument names file, line and
-// reason of the first invalid line, unless `skip_invalid`. `on_bytes` gets each number of bytes
-// read.
+// Reads all `inputs` in order ("-" is standard input). Calls `on_bytes` with the number of bytes of
+// each read. kInvalidArgument, unless `skip_invalid`: a line is invalid; the message has the file,
+// line and reason of the first one.
 absl::StatusOr<ReadPositionsResult> ReadPositions(const std::vector<std::string>& inputs,
                                                   bool skip_invalid,
                                                   const std::function<void(uint64_t)>& on_bytes);
 
-// The positions as records. Borrows them.
+// Makes records from positions, which must outlive it.
 class PositionRecords : public RecordSource {
  public:
   explicit PositionRecords(const PositionStore& positions) : positions_(positions) {}

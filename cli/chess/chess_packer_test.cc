@@ -50,7 +50,7 @@ class ChessPackerTest : public ::testing::Test {
     std::ofstream(path) << text;
     return path;
   }
-  // The start position with scores 1 to `count`.
+  // Returns the start position with scores 1 to `count`.
   static PositionStore Numbered(int count) {
     PositionStore store;
     for (int i = 1; i <= count; ++i) {
@@ -58,7 +58,7 @@ class ChessPackerTest : public ::testing::Test {
     }
     return store;
   }
-  // The scores of a shard's records; checks that `d` is the start position.
+  // Returns the scores of a shard's records; checks that `d` is the start position.
   static std::vector<int64_t> Scores(const std::string& path) {
     const auto source = FileSource::Open(path).value();
     TfRecordReader reader(*source);
@@ -127,7 +127,7 @@ TEST_F(ChessPackerTest, CompressesOneMemberPerChunk) {
     const auto source = FileSource::Open(written.paths[0]).value();
     std::vector<uint8_t> bytes(fs::file_size(written.paths[0]));
     std::ifstream(written.paths[0]).read(reinterpret_cast<char*>(bytes.data()), bytes.size());
-    // The first member alone holds one chunk, whole records.
+    // The first member alone holds one chunk of whole records.
     Decompressor decompressor(compression);
     std::vector<uint8_t> chunk(1 << 16);
     std::span<const uint8_t> in(bytes);
@@ -159,7 +159,7 @@ TEST_F(ChessPackerTest, LeavesFilesOfOtherNamesAlone) {
   EXPECT_EQ(FilesWritten().size(), 4u);
 }
 
-// A limit on the size of files makes write() fail as a full disk does.
+// Limits the size of files, so that write() fails as on a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) : limit_(RLIMIT_FSIZE, bytes) { signal(SIGXFSZ, SIG_IGN); }
@@ -177,7 +177,7 @@ TEST_F(ChessPackerTest, WritesMoreShardsThanItMayOpenFiles) {
 }
 
 TEST_F(ChessPackerTest, LeavesNothingOnAFullDisk) {
-  options_.records_per_shard = 600;  // The second shard is the one that does not fit.
+  options_.records_per_shard = 600;  // The second shard does not fit.
   const PositionStore positions = Numbered(1800);
   for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
     options_.compression = compression;

@@ -1,4 +1,4 @@
-// Lines of a text file or of standard input.
+// Reads lines of a text file or of standard input.
 #ifndef PENSTOCK_CLI_CHESS_LINE_READER_H_
 #define PENSTOCK_CLI_CHESS_LINE_READER_H_
 
@@ -13,20 +13,21 @@
 
 namespace penstock {
 
-// Memory is bounded whatever the file holds. Not thread-safe.
+// Uses bounded memory for any file. Not thread-safe.
 class LineReader {
  public:
   static constexpr size_t kMaxLineBytes = 4096;
 
-  // "-" is standard input, which stays open. Errors as OpenInput(): a file or a pipe is read.
+  // "-" is standard input, which stays open. `path` is a file or a pipe; errors are those of
+  // OpenInput().
   static absl::StatusOr<LineReader> Open(const std::string& path);
 
-  // Sets `line` to the next line without its '\n', valid until the next call; of a longer line
-  // than kMaxLineBytes only the beginning. False at the end. kCancelled: an InterruptGuard took
-  // a signal while this waited.
+  // Sets `line` to the next line without its '\n', valid until the next call. If a line is longer
+  // than kMaxLineBytes, `line` has only its beginning. Returns false at the end. kCancelled: an
+  // InterruptGuard took a signal while this waited.
   absl::StatusOr<bool> Next(absl::string_view& line);
 
-  uint64_t line_number() const { return line_number_; }  // of the last line; the first is 1
+  uint64_t line_number() const { return line_number_; }  // Number of the last line; the first is 1.
   uint64_t bytes_read() const { return bytes_read_; }
 
  private:
@@ -38,7 +39,7 @@ class LineReader {
   UniqueFd owned_;
   int fd_;
   std::vector<char> block_;
-  size_t begin_ = 0;  // of what is not yet read, in block_
+  size_t begin_ = 0;  // Start of the unread bytes in block_.
   std::string line_;
   uint64_t line_number_ = 0;
   uint64_t bytes_read_ = 0;

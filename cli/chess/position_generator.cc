@@ -20,7 +20,7 @@ namespace {
 
 using Game = std::vector<ScoredPosition>;
 
-// A game without a new position this often in a row means that there are no more.
+// After this many games in a row without a new position, there are no more.
 constexpr uint64_t kMaxBarrenGames = 1000;
 
 std::string KeyOf(const chess::Position& position) {
@@ -36,8 +36,8 @@ class Ledger {
   Ledger(const GeneratorOptions& options, const std::function<void(uint64_t)>& on_positions)
       : options_(options), on_positions_(on_positions) {}
 
-  // The next game to play; nullopt once there are enough positions or something failed. Waits
-  // while the oldest game is so far behind that finished ones would pile up.
+  // Returns the next game to play, or nullopt once there are enough positions or a game failed.
+  // Waits if the oldest game is so far behind that finished games would pile up.
   std::optional<uint64_t> Claim() {
     MutexLock lock(&mutex_);
     const uint64_t lead = 16 * static_cast<uint64_t>(options_.num_engines);

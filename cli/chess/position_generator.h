@@ -1,4 +1,4 @@
-// Many games by several engines at once, in an order that does not depend on how many.
+// Plays many games with several engines at once, in an order that does not depend on their number.
 #ifndef PENSTOCK_CLI_CHESS_POSITION_GENERATOR_H_
 #define PENSTOCK_CLI_CHESS_POSITION_GENERATOR_H_
 
@@ -25,16 +25,18 @@ struct GeneratedPositions {
   std::string lines;  // FEN<TAB>score, each with its newline
   uint64_t num_positions = 0;
   uint64_t num_games = 0;
-  uint64_t num_repeated = 0;  // left out: same board, side, castling and en passant as before
+  // Left out: the same board, side, castling rights and en passant as an earlier one.
+  uint64_t num_repeated = 0;
   std::string engine_name;
-  // OK: num_positions are as asked. Otherwise the above is what whole games gave until then.
+  // OK: there are as many positions as asked for. Otherwise the fields above hold what whole games
+  // gave before the error.
   absl::Status status;
 };
 
-// Game g is played with the key DeriveKey(seed, g); games follow each other in the order of g,
-// so equal options and engine give equal lines, whatever num_engines. `on_positions` is called
-// with each number of positions added, from one thread at a time. Holds the lines in memory.
-// When it returns, no engine runs.
+// Plays game g with the key DeriveKey(seed, g) and orders the games by g. So equal options and an
+// equal engine give equal lines, whatever num_engines is. Calls `on_positions` with each number of
+// added positions, from one thread at a time. Holds the lines in memory. When it returns, no engine
+// runs.
 GeneratedPositions GeneratePositions(const GeneratorOptions& options,
                                      const std::function<void(uint64_t)>& on_positions);
 

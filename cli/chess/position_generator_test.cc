@@ -35,7 +35,7 @@ class PositionGeneratorTest : public ::testing::Test {
     options_.num_positions = 150;
     options_.limit = {50, 0};
   }
-  // The engine ends once it was sent so many lines.
+  // Makes the engine end after this many commands.
   void EndEngineAfter(int commands) {
     const std::string path = folder_.File("engine");
     std::ofstream(path) << "#!/bin/sh\n"

@@ -1,4 +1,4 @@
-// How the scores of chess records are distributed.
+// The distribution of the scores of chess records.
 #ifndef PENSTOCK_CLI_CHESS_SCORE_HISTOGRAM_H_
 #define PENSTOCK_CLI_CHESS_SCORE_HISTOGRAM_H_
 
@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// Of the feature `s`: centipawns from White's view in ranges, mates by winner, and mates stored as
-// 0, which a decoder turns into the label of a draw. Not thread-safe.
+// Counts values of the feature `s`: centipawns from White's view by range, mates by winner, and
+// mates stored as 0, which a decoder turns into the label of a draw. Not thread-safe.
 class ScoreHistogram {
  public:
   // REQUIRES: `d` has 194 bytes.
@@ -25,7 +25,7 @@ class ScoreHistogram {
   uint64_t total() const { return total_; }
   uint64_t mates_stored_as_zero() const { return counts_[kNumRows - 1]; }
 
-  // One line a row, with a bar.
+  // Returns one line for each row, with a bar.
   std::string ToText() const;
 
  private:

@@ -27,7 +27,7 @@ struct Opening {
   int plies;
 };
 
-// Random games that are over before the opening is are played again.
+// If a random game is over before its opening is, plays another one.
 Opening RandomOpening(const SelfPlayOptions& options, CounterRng& rng) {
   while (true) {
     Position position = chess::ParseFen(chess::kStartFen).value();

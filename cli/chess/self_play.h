@@ -1,4 +1,4 @@
-// Games that give scored positions: a random opening, then mostly best moves.
+// Plays games that give scored positions: a random opening, then mostly best moves.
 #ifndef PENSTOCK_CLI_CHESS_SELF_PLAY_H_
 #define PENSTOCK_CLI_CHESS_SELF_PLAY_H_
 
@@ -14,23 +14,23 @@
 namespace penstock {
 
 struct SelfPlayOptions {
-  int min_opening_plies = 8;  // random legal moves, none of them recorded
+  int min_opening_plies = 8;  // Random legal moves; none of them is recorded.
   int max_opening_plies = 12;
-  int max_plies = 160;        // including the opening
-  double random_moves = 0.1;  // share of later moves that are random legal ones instead
+  int max_plies = 160;        // Including the opening.
+  double random_moves = 0.1;  // Share of later moves that are random legal moves instead.
 };
 
 struct ScoredPosition {
   chess::Position position;
-  std::string score;  // White's view, as ParseScore() reads it
+  std::string score;  // From White's view, as ParseScore() reads it.
 };
 
 using Evaluator = std::function<absl::StatusOr<Evaluation>(const chess::Position&)>;
 
-// The positions of one game after its opening, in order, each evaluated; the last may be a
-// checkmate. It ends by mate, stalemate, 50 moves, lack of material or max_plies. A pure
-// function of its arguments as far as `evaluate` is. Errors are those of `evaluate`, and
-// kInternal for an illegal best move.
+// Returns the positions of one game after its opening, in order, each evaluated. The last may be a
+// checkmate. The game ends by mate, stalemate, 50 moves, lack of material or max_plies. The result
+// depends only on the arguments and on the results of `evaluate`. Errors are those of `evaluate`,
+// and kInternal for an illegal best move.
 absl::StatusOr<std::vector<ScoredPosition>> PlayGame(const SelfPlayOptions& options, uint64_t key,
                                                      const Evaluator& evaluate);
 

@@ -13,7 +13,7 @@ namespace {
 
 using chess::Position;
 
-// The side to move stands 50 better and plays its first legal move.
+// Evaluates the side to move as 50 better and plays its first legal move.
 absl::StatusOr<Evaluation> FirstMove(const Position& position) {
   return Evaluation{false, 50, FormatMove(LegalMoves(position)[0])};
 }
@@ -71,7 +71,7 @@ TEST(SelfPlayTest, ItsLengthIncludesTheOpeningThatWasPlayed) {
     ASSERT_FALSE(game.empty());
     const Position& last = game.back().position;
     const int plies = 2 * (last.fullmove_number - 1) + (last.side_to_move == chess::kBlack);
-    EXPECT_EQ(plies, 9);  // Played before it; its own move makes ten.
+    EXPECT_EQ(plies, 9);  // Plies played before the last position; its own move makes ten.
   }
 }
 

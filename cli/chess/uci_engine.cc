@@ -25,7 +25,7 @@ namespace penstock {
 namespace {
 
 constexpr size_t kMaxLineBytes = size_t{1} << 20;
-// A process closes its pipes a moment before it can be waited for.
+// A process closes its pipes slightly before it can be waited for.
 constexpr absl::Duration kTimeToEnd = absl::Seconds(1);
 
 struct Pipe {
@@ -39,7 +39,7 @@ absl::StatusOr<Pipe> MakePipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// In the child, between fork and exec: only async-signal-safe calls. On failure the errno goes
+// Runs in the child, between fork and exec: only async-signal-safe calls. On failure sends errno
 // through `error`, which a successful exec closes.
 [[noreturn]] void BecomeEngine(const char* path, int in, int out, int error, pid_t parent) {
   setpgid(0, 0);
@@ -54,7 +54,7 @@ absl::StatusOr<Pipe> MakePipe() {
   _exit(127);
 }
 
-// How the process ended, as a person says it.
+// Describes how the process ended.
 std::string DescribeExit(int wait_status) {
   if (WIFSIGNALED(wait_status)) {
     return absl::StrCat("was killed by signal ", WTERMSIG(wait_status));
@@ -62,7 +62,7 @@ std::string DescribeExit(int wait_status) {
   return absl::StrCat("exited with code ", WEXITSTATUS(wait_status));
 }
 
-// Whether the child ended; it is left to be reaped.
+// Returns whether the child ended within `time`. Leaves it to be reaped.
 bool EndsWithin(pid_t pid, absl::Duration time) {
   const absl::Time deadline = absl::Now() + time;
   while (true) {
@@ -127,10 +127,11 @@ UciEngine::UciEngine(UciEngine&& other) noexcept
       buffer_(std::move(other.buffer_)),
       name_(std::move(other.name_)) {}
 
-// Nothing is worth waiting for: an engine writes no files.
+// An engine writes no files, so it can be killed without waiting.
 UciEngine::~UciEngine() {
   if (pid_ < 0) return;
-  kill(-pid_, SIGKILL);  // Its whole group: --engine may be a script that starts another.
+  // Kills the whole group: --engine may be a script that starts another program.
+  kill(-pid_, SIGKILL);
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
@@ -232,8 +233,8 @@ absl::Status UciEngine::WaitReadable(absl::string_view awaited, absl::Time deadl
   }
 }
 
-// The process closed its end, so it has ended or is about to; one that only closed its pipe is
-// ended here.
+// The process closed its end of the pipe, so it has ended or will end soon. A process that only
+// closed its pipe is killed here.
 absl::Status UciEngine::Ended(absl::string_view awaited) {
   const bool ended = EndsWithin(pid_, kTimeToEnd);
   if (!ended) kill(-pid_, SIGKILL);

@@ -16,14 +16,15 @@
 
 namespace penstock {
 
-// The file that runs for `name`: itself if it holds a slash, else the first executable in $PATH,
-// /usr/games, /usr/local/games. kNotFound says how to install one.
+// Returns the file that runs for `name`: `name` itself if it contains a slash, else the first
+// executable in $PATH, /usr/games or /usr/local/games. kNotFound: there is none; the message says
+// how to install one.
 absl::StatusOr<std::string> FindEngine(const std::string& name);
 
 struct UciEngineOptions {
-  std::string path;  // from FindEngine()
+  std::string path;  // From FindEngine().
   int hash_mib = 16;
-  absl::Duration timeout = absl::Minutes(1);  // for each answer
+  absl::Duration timeout = absl::Minutes(1);  // For each answer.
 };
 
 // Exactly one of the two is positive.
@@ -35,28 +36,29 @@ struct SearchLimit {
 // From the view of the side to move.
 struct Evaluation {
   bool mate = false;
-  int value = 0;          // centipawns; for a mate its distance in moves, negative if mated
-  std::string best_move;  // "e2e4"; "(none)" without legal moves
+  // Centipawns; for a mate the distance in moves, negative if the side to move is mated.
+  int value = 0;
+  std::string best_move;  // "e2e4"; "(none)" if there are no legal moves.
 };
 
-// The process runs in its own process group, so Ctrl-C reaches only us, and the kernel kills it
-// if this process dies; the destructor ends it. Waiting ends early, with kCancelled, on a
-// signal that an InterruptGuard took. After any error the engine is unusable.
+// Runs an engine in its own process group, so that Ctrl-C reaches only us. The destructor ends the
+// engine; if this process dies, the kernel kills it. Waiting ends early, with kCancelled, if an
+// InterruptGuard took a signal. After any error the engine is unusable.
 //
 // Use it from the thread that started it: the kernel ties the child's life to that thread.
 class UciEngine {
  public:
-  // Starts it with one search thread.
+  // Starts the engine with one search thread.
   static absl::StatusOr<UciEngine> Start(const UciEngineOptions& options);
   UciEngine(UciEngine&& other) noexcept;
   UciEngine& operator=(UciEngine&&) = delete;
   ~UciEngine();
 
-  // Forgets what earlier searches found, so that the next game does not depend on them.
+  // Clears what earlier searches found, so that the next game does not depend on them.
   absl::Status NewGame();
   absl::StatusOr<Evaluation> Search(absl::string_view fen, const SearchLimit& limit);
 
-  // What the engine calls itself: "Stockfish 15.1".
+  // The name that the engine reports: "Stockfish 15.1".
   const std::string& name() const { return name_; }
   pid_t pid() const { return pid_; }
 
@@ -66,7 +68,7 @@ class UciEngine {
 
   absl::Status Handshake();
   absl::Status Send(absl::string_view command);
-  // The next line, without its end; `awaited` is named in errors.
+  // Returns the next line without its end. Errors name `awaited`.
   absl::StatusOr<std::string> ReadLine(absl::string_view awaited, absl::Time deadline);
   absl::Status WaitReadable(absl::string_view awaited, absl::Time deadline);
   absl::Status WaitFor(absl::string_view line);
@@ -80,8 +82,8 @@ class UciEngine {
   std::string name_;
 };
 
-// Reads "... score cp 31 ..." or "... score mate -3 ..." into `evaluation`; false if there is
-// none, or it is only a bound.
+// Reads "... score cp 31 ..." or "... score mate -3 ..." into `evaluation`. Returns false if there
+// is no score, or only a bound.
 bool ParseInfoScore(absl::string_view info, Evaluation& evaluation);
 
 }  // namespace penstock

@@ -22,7 +22,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Engines are shell scripts that answer `go` as the test says.
+// The engines are shell scripts that answer `go` as each test wants.
 class UciEngineTest : public ::testing::Test {
  protected:
   UciEngineTest() {

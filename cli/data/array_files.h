@@ -1,4 +1,4 @@
-// Rows as files of NumPy: a folder of .npy files, or one .npz file.
+// Writes rows as files of NumPy: a folder of .npy files, or one .npz file.
 #ifndef PENSTOCK_CLI_DATA_ARRAY_FILES_H_
 #define PENSTOCK_CLI_DATA_ARRAY_FILES_H_
 
@@ -15,13 +15,13 @@
 
 namespace penstock {
 
-// An array for each tensor, with the tensor's name. Files get their names in Finish(); without it
-// nothing is left. Not thread-safe.
+// Writes one array for each tensor, with the tensor's name. Files get their names in Finish();
+// without it no file is left. Not thread-safe.
 class ArrayFiles {
  public:
-  // `output` is a folder, which is made if need be, or a file if it ends with .npz. Files that are
-  // there are replaced with `force` alone. kInvalidArgument: a tensor's name cannot be a file's, or
-  // NumPy has no such type.
+  // `output` is a folder, which is created if needed, or a file if it ends with .npz. Existing
+  // files are replaced only with `force`. kInvalidArgument: a tensor's name cannot be a file name,
+  // or NumPy has no such type.
   static absl::StatusOr<ArrayFiles> Create(const std::string& output, bool force,
                                            std::span<const TensorInfo> tensors);
 

@@ -1,4 +1,4 @@
-// A chess record as a person reads it.
+// Shows a chess record as text.
 #ifndef PENSTOCK_CLI_DATA_BOARD_TEXT_H_
 #define PENSTOCK_CLI_DATA_BOARD_TEXT_H_
 
@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-// The board with rank 8 on top ('.' empty, '?' where the bits claim two pieces), the number of
-// squares each plane marks, the flags that are set, and the score; lines end with '\n'. Any
+// Draws the board with rank 8 on top ('.' empty, '?' if the bits claim two pieces), the number of
+// squares that each plane marks, the flags that are set, and the score. Lines end with '\n'. Any
 // bits can be drawn. kInvalidArgument: `d` is not 194 bytes.
 absl::StatusOr<std::string> DrawBoard(std::span<const uint8_t> d, int64_t s);
 

@@ -1,4 +1,4 @@
-// The argument MANIFEST of the commands: a DIR is accepted too.
+// The argument MANIFEST of the commands, which may be a folder too.
 #ifndef PENSTOCK_CLI_DATA_DATASET_ARGUMENT_H_
 #define PENSTOCK_CLI_DATA_DATASET_ARGUMENT_H_
 
@@ -16,21 +16,21 @@ namespace penstock {
 // UsageError() if no dataset was given.
 absl::Status CheckDatasetArgument(const std::string& name);
 
-// OpenDataset() with a progress bar; tells on stderr where a manifest was saved. A signal ends it.
-// REQUIRES: no other InterruptGuard lives.
+// Calls OpenDataset() with a progress bar. Reports on stderr where a manifest was saved. A signal
+// ends it. REQUIRES: no other InterruptGuard lives.
 absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path,
                                                   IndexOptions options = {});
 
-// What the argument of a command that reads from servers means: OpenDatasetArgument(), or of
-// server:PATH the manifest that options.servers have. UsageError(): they cannot have it.
+// Opens the argument of a command that reads from servers: OpenDatasetArgument(), or for
+// server:PATH the manifest of options.servers. UsageError(): they cannot have it.
 absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifestArgument(const std::string& name,
                                                                      const LoaderOptions& options);
 
-// ChooseSpec() for options.manifest, where options.spec is what --spec names or has no tensors;
-// tells on stderr of one that was made. With a `dtype` of "auto", DefaultDtype() too.
+// Calls ChooseSpec() for options.manifest. options.spec is the spec of --spec, or has no tensors.
+// Reports on stderr if a spec was made. If `dtype` is "auto", calls DefaultDtype() too.
 absl::Status ChooseSpecOf(LoaderOptions& options, absl::string_view dtype);
 
-// BuildIndex() with the same.
+// Calls BuildIndex() with a progress bar. A signal ends it.
 absl::StatusOr<IndexResult> BuildIndexWithProgress(const std::vector<std::string>& paths,
                                                    IndexOptions options);
 

@@ -1,4 +1,4 @@
-// `penstock index`, `penstock inspect` and `penstock decode` as a user calls them.
+// Tests `penstock index`, `penstock inspect` and `penstock decode` as a user calls them.
 #include <cstring>
 #include <filesystem>
 
@@ -118,7 +118,8 @@ TEST_F(DatasetCommandsTest, InspectsAShardAndCountsMatesStoredAsZero) {
   EXPECT_EQ(Json()["scores"]["mates_stored_as_zero"], 1);
 }
 
-// A compressed shard whose second member of three has a damaged record, or cannot be unpacked.
+// Returns a compressed shard of three members. The second has a damaged record, or cannot be
+// decompressed.
 std::string DamagedGzip(bool unpacks) {
   std::vector<uint8_t> members;
   for (int member = 0; member < 3; ++member) {
@@ -237,7 +238,8 @@ TEST_F(DatasetCommandsTest, DecodesRangesOfDatasets) {
         << range;
   }
   for (const char* range : {"a", "5:3", "1500:", "1:2:3", "-1:", ""}) {
-    const int expected = *range == '\0' ? 1 : 2;  // Nothing given: all, which are there already.
+    // An empty range means all records, whose files exist already.
+    const int expected = *range == '\0' ? 1 : 2;
     EXPECT_EQ(Run({"decode", folder_.path(), "--dtype", "packed", "-o", folder_.File("arrays"),
                    "--records", range}),
               expected)

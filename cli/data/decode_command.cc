@@ -45,7 +45,7 @@ struct Range {
   uint64_t end = 0;
 };
 
-// "A:B" as Python slices have it, or one number; either end may be missing. Empty: all.
+// Parses "A:B" as a Python slice, or one number; either end may be missing. Empty: all rows.
 absl::StatusOr<Range> ParseRange(const std::string& text, uint64_t rows) {
   Range range{0, rows};
   if (text.empty()) return range;
@@ -66,7 +66,7 @@ absl::StatusOr<Range> ParseRange(const std::string& text, uint64_t rows) {
       absl::StrCat("--records ", text, ": holds none of the ", Counted(rows, "record", "records")));
 }
 
-// The spec knows better than the first record, which may be an Example by chance.
+// The spec decides first, because the first record of raw data may be an Example by chance.
 absl::StatusOr<RecordFormat> FormatOfShard(const std::string& path, const v1::DecodeSpec& spec) {
   if (spec.records() == v1::DecodeSpec::RAW) return RecordFormat::kRaw;
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));
@@ -76,7 +76,7 @@ absl::StatusOr<RecordFormat> FormatOfShard(const std::string& path, const v1::De
   return any ? FormatOf(record.payload) : RecordFormat::kExample;
 }
 
-// A spec is made from all of its records, so all are parsed.
+// A spec may be made from all of the shard's records, so all are parsed.
 absl::StatusOr<Manifest> IndexShard(const std::string& path, const v1::DecodeSpec& spec) {
   IndexOptions index;
   PENSTOCK_ASSIGN_OR_RETURN(index.format, FormatOfShard(path, spec));
@@ -101,7 +101,7 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenInput(const std::string& pat
   return std::make_shared<const Manifest>(std::move(manifest));
 }
 
-// So many rows are decoded at once.
+// Returns how many rows are decoded at once.
 uint64_t BatchRows(std::span<const TensorInfo> tensors) {
   constexpr uint64_t kBatchBytes = uint64_t{8} << 20;
   uint64_t row_bytes = 1;
@@ -109,7 +109,7 @@ uint64_t BatchRows(std::span<const TensorInfo> tensors) {
   return std::clamp<uint64_t>(kBatchBytes / row_bytes, 1, 1024);
 }
 
-// All records in file order, in this process.
+// Reads all records in file order, in this process.
 absl::StatusOr<LoaderOptions> MakeLoaderOptions(const DecodeFlags& flags) {
   LoaderOptions options;
   PENSTOCK_ASSIGN_OR_RETURN(options.dtype, ParseWireDtype(flags.dtype));

@@ -1,4 +1,4 @@
-// The first rows of a dataset as a spec decodes them, for people.
+// Shows the first rows of a dataset as a spec decodes them.
 #ifndef PENSTOCK_CLI_DATA_DECODED_ROWS_H_
 #define PENSTOCK_CLI_DATA_DECODED_ROWS_H_
 
@@ -17,16 +17,17 @@ namespace penstock {
 struct DecodedRows {
   size_t rows = 0;
   std::vector<TensorInfo> tensors;
-  std::vector<std::vector<uint8_t>> blocks;  // One a tensor: its rows.
+  std::vector<std::vector<uint8_t>> blocks;  // One for each tensor: its rows.
 };
 
-// Numbers become f32. The payloads are those of ordinals 0, 1 and so on, which with the key decide
-// what is random about images. An error names the record, counted from the first of `payloads`.
+// Decodes numbers as f32. The payloads have the ordinals 0, 1 and so on; ordinal and key determine
+// the random parts of image operations. An error names the record, counted from the first of
+// `payloads`.
 absl::StatusOr<DecodedRows> DecodeFirst(const v1::DecodeSpec& spec,
                                         std::span<const std::string> payloads,
                                         uint64_t augmentation_key = 0);
 
-// A line for each row and tensor, with its first values.
+// Returns a line for each row and tensor, with its first values.
 std::string ToText(const DecodedRows& decoded);
 nlohmann::json ToJson(const DecodedRows& decoded);
 

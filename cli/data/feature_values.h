@@ -1,4 +1,4 @@
-// Single values of a record, by the feature's name.
+// Finds single values of a record by the feature's name.
 #ifndef PENSTOCK_CLI_DATA_FEATURE_VALUES_H_
 #define PENSTOCK_CLI_DATA_FEATURE_VALUES_H_
 
@@ -12,18 +12,18 @@
 
 namespace penstock {
 
-// Calls `visit` with each value of each bytes feature; a raw record is one, of kRawFeature. A
-// broken record ends early.
+// Calls `visit` with each value of each bytes feature. A raw record has one value, of kRawFeature.
+// Stops early if the record is broken.
 void ForEachBytesValue(
     RecordFormat format, std::span<const uint8_t> payload,
     absl::FunctionRef<void(absl::string_view feature, std::span<const uint8_t> value)> visit);
 
-// The first value of a bytes feature, within `payload`.
+// Returns the first value of a bytes feature; it points into `payload`.
 std::optional<std::span<const uint8_t>> FirstBytes(RecordFormat format,
                                                    std::span<const uint8_t> payload,
                                                    absl::string_view feature);
 
-// The first value of an int64 feature.
+// Returns the first value of an int64 feature.
 std::optional<int64_t> FirstInt(std::span<const uint8_t> payload, absl::string_view feature);
 
 }  // namespace penstock

@@ -16,7 +16,7 @@ ImageFeature FeatureOf(const v1::Image& image) {
   return feature;
 }
 
-// Reduces `feature` to what satisfies both.
+// Restricts `feature` to limits that satisfy both.
 void Restrict(const ImageFeature& other, ImageFeature& feature) {
   const ImageLimits& theirs = other.decode.limits;
   ImageLimits& limits = feature.decode.limits;

@@ -1,4 +1,4 @@
-// Which features of a dataset hold images, and how they are decoded.
+// Finds the features of a dataset that hold images, and how they are decoded.
 #ifndef PENSTOCK_CLI_DATA_IMAGE_FEATURES_H_
 #define PENSTOCK_CLI_DATA_IMAGE_FEATURES_H_
 
@@ -10,13 +10,13 @@
 
 namespace penstock {
 
-// Those that image operations of `spec` name, each once, with the limits of the strictest of them;
-// without such operations DefaultImageFeatures().
+// Returns the features that image operations of `spec` name, each once, with the limits of the
+// strictest operation. Without such operations, returns DefaultImageFeatures().
 std::vector<ImageFeature> ImageFeaturesOf(const v1::DecodeSpec& spec,
                                           const FeatureSummary& features);
 
-// The same of the textproto that a manifest stores, which may be empty or of a newer version: then
-// it names none.
+// The same for the textproto that a manifest stores. If it is empty or of a newer version, it
+// counts as a spec without image operations.
 std::vector<ImageFeature> ImageFeaturesOfStored(const std::string& spec,
                                                 const FeatureSummary& features);
 

@@ -26,7 +26,7 @@ void AddImage(const ImageInfo& info, ImageFacts& facts) {
 
 void AddValue(std::span<const uint8_t> value, ImageFacts& facts) {
   ++facts.values;
-  // Most features hold no images: a message for each value would take its time.
+  // Most features hold no images, and an error message for each value would take time.
   if (!LooksLikeImage(value) && (facts.images() == 0 || !facts.problem.empty())) return;
   const absl::StatusOr<ImageInfo> info = ProbeImage(value);
   if (info.ok()) {

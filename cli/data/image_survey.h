@@ -1,4 +1,4 @@
-// Which features hold encoded images, and of what kind.
+// Finds the features that hold encoded images, and their formats.
 #ifndef PENSTOCK_CLI_DATA_IMAGE_SURVEY_H_
 #define PENSTOCK_CLI_DATA_IMAGE_SURVEY_H_
 
@@ -16,26 +16,26 @@
 
 namespace penstock {
 
-// A bytes feature, of what its images' headers say.
+// Facts about a bytes feature, from the headers of its images.
 struct ImageFacts {
   std::string feature;
-  uint64_t values = 0;  // Images or not.
+  uint64_t values = 0;  // All values, images or not.
   uint64_t jpegs = 0;
   uint64_t pngs = 0;
-  uint64_t turned = 0;    // With an EXIF orientation other than 1.
+  uint64_t turned = 0;    // Images with an EXIF orientation other than 1.
   ValueRange width = {};  // As stored.
   ValueRange height = {};
-  std::string problem = {};  // Why the first value that is no image is none.
+  std::string problem = {};  // Why the first value that is no image was refused.
 
   uint64_t images() const { return jpegs + pngs; }
 };
 
-// Reads headers alone. Not thread-safe.
+// Reads only headers. Not thread-safe.
 class ImageSurvey {
  public:
   void Add(RecordFormat format, std::span<const uint8_t> payload);
 
-  // Features of which at least half of the values are images, by name.
+  // Returns the features with images in at least half of their values, sorted by name.
   std::vector<ImageFacts> Facts() const;
 
  private:

@@ -35,9 +35,9 @@
 namespace penstock {
 namespace {
 
-// Servers take chunks of at most 64 MiB, and one record can make a chunk larger than its target.
+// Servers accept chunks of at most 64 MiB, and one record can make a chunk larger than its target.
 constexpr uint64_t kMaxChunkTarget = uint64_t{32} << 20;
-// The smallest data gets this by default; a smaller number is taken for one without its unit.
+// The default for the smallest data. A smaller number probably lacks its unit.
 constexpr uint64_t kMinChunkTarget = uint64_t{4} << 10;
 
 // With this value of --spec the manifest stores no spec.
@@ -55,7 +55,7 @@ struct IndexFlags {
   IndexOptions index;
 };
 
-// The files of a folder that are fixed-size records, unless --glob names others.
+// Matches the fixed-size records in a folder, unless --glob names other files.
 constexpr absl::string_view kFixedGlob = "*.bin";
 
 absl::Status SetFormat(IndexFlags& flags) {
@@ -127,7 +127,7 @@ void PrintDamage(const DamagedRange& damage) {
 }
 
 struct Extent {
-  size_t lost_shards = 0;  // Shards of which no chunk is left.
+  size_t lost_shards = 0;  // Shards that have no chunk left.
   uint64_t bytes = 0;      // The size of all shards.
 };
 
@@ -141,7 +141,8 @@ Extent ExtentOf(const Manifest& manifest) {
   return extent;
 }
 
-// "all of 1 of 4 shards, 25 % of the bytes": a byte of a compressed shard can take all of it.
+// "all of 1 of 4 shards, 25 % of the bytes": one damaged byte of a compressed shard can lose the
+// whole shard.
 std::string ShareLost(const IndexResult& result) {
   const Extent extent = ExtentOf(result.manifest);
   std::string whole;
@@ -230,7 +231,7 @@ std::string ToJson(const IndexResult& result, const std::string& output) {
   return JsonText(summary, 2);
 }
 
-// An empty shard is no error: a writer may have been given nothing to write.
+// An empty shard is no error, because a writer may have had nothing to write.
 void WarnOfEmptyShards(const Manifest& manifest) {
   std::vector<std::string> empty;
   for (size_t i = 0; i < manifest.shards().size(); ++i) {
@@ -249,8 +250,8 @@ std::string TextOf(const v1::DecodeSpec& spec) {
   return text;
 }
 
-// Checks the spec, and has the index check that the first records fit it. The manifest stores it as
-// a textproto.
+// Checks the spec and makes the index check that the first records fit it. The manifest stores the
+// spec as a textproto.
 absl::Status SetSpec(IndexFlags& flags) {
   if (flags.spec.empty()) return absl::OkStatus();
   if (flags.spec == kNoSpec) {
@@ -271,8 +272,8 @@ absl::Status SetSpec(IndexFlags& flags) {
   return absl::OkStatus();
 }
 
-// Warns that readers will be refused because rows of the default spec are too large. A spec that
-// --spec names was checked before.
+// Warns that readers will be refused because rows of the default spec are too large. A spec of
+// --spec was checked before.
 void TellTooLarge(const SpecChoice& choice, const Manifest& manifest) {
   const absl::Status fits = CheckSpecFits(choice.spec, manifest.features(), manifest.format());
   if (fits.ok()) return;
@@ -284,13 +285,13 @@ void TellUnread(const IndexResult& result) {
     PrintEscaped(stderr, "penstock: records hold %s, which nothing reads\n", unread);
   }
   const absl::StatusOr<SpecChoice> choice = ChooseSpec({}, result.manifest);
-  if (!choice.ok()) return;  // The error comes up when the data is read.
+  if (!choice.ok()) return;  // Reading the data reports the error.
   const std::string note = UnreadNote(choice->spec, result.manifest.features());
   if (!note.empty()) PrintEscaped(stderr, "penstock: %s\n", note);
   TellTooLarge(*choice, result.manifest);
 }
 
-// Warns of an empty split, which people would take for a full one.
+// Warns that the holdout split is empty, because users would expect records in it.
 void TellEmptyHoldout(const Manifest& manifest) {
   const bool none = manifest.holdout().threshold > 0 && manifest.num_records(Split::kAll) > 0 &&
                     manifest.num_records(Split::kHoldout) == 0;
@@ -301,7 +302,7 @@ void TellEmptyHoldout(const Manifest& manifest) {
                manifest.holdout().Decider());
 }
 
-// A user who looks for damage must know which shards were not read.
+// Tells users who look for damage which shards were not read.
 void TellKept(const IndexOptions& index, const IndexResult& result) {
   const bool looks = index.update && index.exclude_corrupt && !index.verify;
   if (!looks || result.reused_shards == 0) return;

@@ -60,7 +60,7 @@ constexpr uint64_t kSheetRows = 36;
 struct Report {
   std::string path;
   std::optional<Manifest> manifest;            // Unset for a shard.
-  bool without_manifest = false;               // `manifest` was made for this report alone.
+  bool without_manifest = false;               // `manifest` was made only for this report.
   Container container = Container::kTfRecord;  // Set for a shard.
   uint64_t bytes = 0;
   uint64_t records = 0;
@@ -274,7 +274,7 @@ std::string ToJson(const Report& report) {
 absl::Status InspectManifest(uint64_t limit, Report& report) {
   IndexOptions index;
   index.in_memory = true;
-  index.mixed_features = true;  // The report shows them.
+  index.mixed_features = true;  // The report shows the differences.
   PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDatasetArgument(report.path, index));
   report.without_manifest = dataset.indexed;
   if (!dataset.indexed) report.path = dataset.manifest_path;
@@ -343,7 +343,7 @@ absl::Status AddSheet(const InspectFlags& flags, const v1::DecodeSpec& spec, Rep
   return WriteSheet(*report.sheet, report.sheet_path);
 }
 
-// Finds the features that the named spec does not read; without a name, the default spec.
+// Finds the features that the named spec does not read. Without a name, uses the default spec.
 void FindUnread(const InspectFlags& flags, const v1::DecodeSpec& named, Report& report) {
   if (!flags.spec.empty()) {
     report.unread_by_spec = UnreadBySpec(named, report.facts.Features());
@@ -371,8 +371,8 @@ absl::Status ShowRows(const InspectFlags& flags, const v1::DecodeSpec& spec, Rep
   return absl::OkStatus();
 }
 
-// Prints the spec that --make-spec asks for. Readers may refuse it because its rows are too large;
-// that is a note, since the user will edit the spec.
+// Prints the spec that --make-spec asks for. If its rows are too large, readers will refuse it;
+// this is only a note, because the user will edit the spec.
 absl::Status PrintMadeSpec(const RecordFacts& facts) {
   const std::string text = MakeSpec(facts.Features(), facts.format());
   PrintEscaped(stdout, "%s", Multiline(text));

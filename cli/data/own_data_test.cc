@@ -1,4 +1,4 @@
-// `penstock index`, `inspect` and `stream` on records that are not chess's.
+// Tests `penstock index`, `inspect` and `stream` on records other than chess positions.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -32,7 +32,7 @@ class OwnDataTest : public CommandFixture {
  protected:
   OwnDataTest() : CommandFixture({AddIndexCommand, AddInspectCommand, AddStreamCommand}) {}
 
-  // An id, three floats, tokens whose number varies, and a name that each second record lacks.
+  // Has an id, three floats, tokens whose number varies, and a name in every second record.
   static std::string TableExample(int64_t i) {
     std::string tokens;
     for (int64_t k = 0; k < i % 7; ++k) tokens += Varint(static_cast<uint64_t>(i));
@@ -52,7 +52,7 @@ class OwnDataTest : public CommandFixture {
   TempFolder folder_;
 };
 
-// Numbers of 256 bits as limbs of 32, the lowest first.
+// Adds 256-bit numbers as limbs of 32 bits, the lowest first.
 std::string HexSum(const std::vector<Sha256::Digest>& digests) {
   std::array<uint64_t, 8> limbs = {};
   for (const Sha256::Digest& digest : digests) {
@@ -250,7 +250,7 @@ TEST_F(OwnDataTest, ASpecIsCheckedAgainstEachRecordBeforeItIsStored) {
   EXPECT_THAT(out_, AllOf(HasSubstr("record 0 at"), HasSubstr("with 300 records")));
 }
 
-// As readers do, who refuse it.
+// The message is the one with which readers refuse the rows.
 TEST_F(OwnDataTest, RowsThatAreTooLargeAreNamedBeforeAnyoneReadsThem) {
   ShardBuilder shard;
   for (int i = 0; i < 3; ++i) {
@@ -268,7 +268,7 @@ TEST_F(OwnDataTest, RowsThatAreTooLargeAreNamedBeforeAnyoneReadsThem) {
   EXPECT_THAT(error_, too_large);
 }
 
-// Values are decoded, and found not to fit, only by readers and by --verify.
+// Only readers and --verify decode values and find that they do not fit.
 TEST_F(OwnDataTest, AnErrorOfARecordNamesTheSpecThatNobodyNamed) {
   ShardBuilder shard;
   for (int i = 0; i < 300; ++i) {
@@ -344,7 +344,7 @@ TEST_F(OwnDataTest, TwoDatasetsAreNotOneManifest) {
   EXPECT_THAT(out_, HasSubstr("d: bytes, length 194, in 100 of 140 records"));
 }
 
-// Samples of a WebDataset, whose images are called jpg or png.
+// Samples of a WebDataset, which call their images jpg or png.
 TEST_F(OwnDataTest, TheBuiltInSpecsOfImagesReadSamples) {
   const std::string png = EncodePng({2, 1, 3, {9, 0, 255, 9, 0, 255}}).value();
   ShardBuilder shard;
@@ -357,7 +357,8 @@ TEST_F(OwnDataTest, TheBuiltInSpecsOfImagesReadSamples) {
   const std::vector<std::string> stream = {"stream", folder_.path(), "--global-batch-size",
                                            "40",     "--spec",       "images-train:8"};
   ASSERT_EQ(Run(stream), 0) << error_;
-  EXPECT_THAT(out_, HasSubstr("rows     40 in 1 step, 7.8 KiB"));  // 8 * 8 * 3 + 8 bytes each.
+  // 8 * 8 * 3 + 8 bytes for each row.
+  EXPECT_THAT(out_, HasSubstr("rows     40 in 1 step, 7.8 KiB"));
   ASSERT_EQ(Run({"inspect", folder_.path(), "--spec", "images-eval:8"}), 0) << error_;
   ASSERT_EQ(Run({"inspect", folder_.path(), "--make-spec"}), 0) << error_;
   EXPECT_THAT(out_, AllOf(HasSubstr("feature: \"jpg|png\""),

@@ -1,4 +1,4 @@
-// Decodes records that were read here, as an engine does.
+// Decodes records that this process reads, in the way of an engine.
 #ifndef PENSTOCK_CLI_DATA_RECORD_DECODER_H_
 #define PENSTOCK_CLI_DATA_RECORD_DECODER_H_
 
@@ -23,17 +23,17 @@ class RecordDecoder {
   static absl::StatusOr<RecordDecoder> Create(const Program& program,
                                               uint64_t augmentation_key = 0);
 
-  // Keeps the record's features; the payload may go. kDataLoss: no tf.train.Example;
-  // kInvalidArgument: a feature is missing or of another type or count.
+  // Copies the record's features, so the payload may be freed. kDataLoss: not a tf.train.Example;
+  // kInvalidArgument: a feature is missing or has another type or count.
   absl::Status Add(std::span<const uint8_t> payload);
 
-  // How many were added since the last Decode().
+  // Number of records that were added since the last Decode().
   size_t pending() const { return pending_; }
-  // Decodes these: blocks()[t] then has their rows of tensor t, and nothing is pending. An error
-  // names the row, counted from the first record of all.
+  // Decodes the pending records: blocks()[t] then has their rows of tensor t, and nothing is
+  // pending. An error names the row, counted from the first record of all.
   absl::Status Decode();
-  // Adds and decodes one record alone, with this ordinal; an error does not name it. Ordinals go on
-  // from there. REQUIRES: nothing is pending.
+  // Adds and decodes one record with this ordinal; an error does not name it. Later ordinals
+  // continue from there. REQUIRES: nothing is pending.
   absl::Status DecodeOne(std::span<const uint8_t> payload, uint64_t ordinal);
 
   std::span<const std::vector<uint8_t>> blocks() const { return blocks_; }
@@ -43,12 +43,13 @@ class RecordDecoder {
   RecordDecoder(const Program& program, uint64_t augmentation_key, ChunkLayout layout,
                 RecordPacker packer);
 
-  // The first of the pending rows that failed, if one did.
+  // Returns the first pending row that failed, if any.
   std::optional<DecodeFailure> DecodePending();
 
   Program program_;
   uint64_t augmentation_key_;
-  std::unique_ptr<ImageTransform> images_ = std::make_unique<ImageTransform>();  // At one place.
+  // A pointer, so that moving does not change its address.
+  std::unique_ptr<ImageTransform> images_ = std::make_unique<ImageTransform>();
   ChunkLayout layout_;
   RecordPacker packer_;
   std::vector<std::vector<uint8_t>> rows_;  // The first pending_ are in use.

@@ -1,4 +1,4 @@
-// What `penstock inspect` learns from the records themselves.
+// Facts that `penstock inspect` learns from the records themselves.
 #ifndef PENSTOCK_CLI_DATA_RECORD_FACTS_H_
 #define PENSTOCK_CLI_DATA_RECORD_FACTS_H_
 
@@ -22,8 +22,8 @@ class RecordFacts {
  public:
   RecordFacts();
 
-  // Sets what a manifest says of the records. Without this call they are raw if the first one is no
-  // Example.
+  // Sets the records' format from a manifest. Without this call, the records are raw if the first
+  // one is not an Example.
   void SetFormat(RecordFormat format) {
     format_ = format;
     survey_.emplace(format);
@@ -32,7 +32,7 @@ class RecordFacts {
   // Keeps the payloads of the first `count` records.
   void KeepFirst(size_t count) { keep_ = count; }
 
-  // A record that is no Example, though the first one is, counts and has no features.
+  // If the first record is an Example and this one is not, it counts and has no features.
   absl::Status Add(const std::string& shard, const Record& record);
 
   uint64_t count() const { return count_; }
@@ -40,11 +40,11 @@ class RecordFacts {
   const std::string& first() const { return first_; }
   const ScoreHistogram& scores() const { return scores_; }
   FeatureSummary Features() const { return survey_ ? survey_->Summary() : FeatureSummary(); }
-  // "field 7 of the record": what nothing reads.
+  // Parts of records that nothing reads: "field 7 of the record".
   std::vector<std::string> Unread() const {
     return survey_ ? survey_->unread() : std::vector<std::string>();
   }
-  // Features that hold encoded images.
+  // Returns the features that hold encoded images.
   std::vector<ImageFacts> Images() const { return images_.Facts(); }
   const std::vector<std::string>& kept() const { return kept_; }
 

@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-// The chunk's framed records.
+// Reads the chunk's framed records.
 absl::Status ReadChunk(const Manifest& manifest, const ChunkInfo& chunk,
                        std::vector<uint8_t>& raw) {
   const ShardInfo& shard = manifest.shards()[chunk.shard];
@@ -40,9 +40,9 @@ absl::Status ReadChunk(const Manifest& manifest, const ChunkInfo& chunk,
   return Annotate(MakeFrames(stored, bytes, raw), source->name());
 }
 
-// A record of part `part` of `parts` equal ones.
+// Chooses a record of part `part` of `parts` equal parts.
 uint64_t OneOf(uint64_t part, uint64_t parts, uint64_t total) {
-  // part * total / parts, without a product that might be too large.
+  // Computes part * total / parts without a product that might overflow.
   const auto begin = [=](uint64_t i) { return total / parts * i + total % parts * i / parts; };
   return begin(part) + CounterRng(/*key=*/0, part).Below(begin(part + 1) - begin(part));
 }

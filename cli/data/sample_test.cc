@@ -1,4 +1,4 @@
-// The committed sample is what sample/README.md says.
+// Tests that the committed sample is as sample/README.md describes it.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -54,7 +54,7 @@ TEST(SampleTest, HoldsTwentyThousandPositions) {
   EXPECT_EQ(counts.mates_stored_as_zero, 0);
 }
 
-// Cursors and checkpoints of the sample hold for as long as it does.
+// Cursors and checkpoints of the sample stay valid as long as this holds.
 TEST(SampleTest, KeepsItsSplit) {
   IndexOptions options;
   options.output = absl::StrCat(PENSTOCK_SAMPLE_FOLDER, "/manifest.pb");

@@ -24,7 +24,8 @@ v1::DecodeSpec WithoutImages(const v1::DecodeSpec& spec) {
 }
 
 struct SpecPrograms {
-  std::optional<Program> all;     // Records must have its features. Unset if `values` reads all.
+  // Records must have its features. Unset if `values` reads all of them.
+  std::optional<Program> all;
   std::optional<Program> values;  // Its tensors must decode. Unset if none are decoded.
 };
 
@@ -69,7 +70,7 @@ class SpecCheck {
 
 absl::StatusOr<PayloadCheck> MakeCheck(const SpecPrograms& programs) {
   PENSTOCK_ASSIGN_OR_RETURN(SpecCheck check, SpecCheck::Create(programs));
-  // The copies of the function share the check.
+  // Copies of the function share the check.
   const auto shared = std::make_shared<SpecCheck>(std::move(check));
   return [shared](std::span<const uint8_t> payload) {
     return Annotate((*shared)(payload), kManifestSpec);
@@ -81,7 +82,7 @@ absl::StatusOr<PayloadCheck> MakeCheck(const SpecPrograms& programs) {
 PayloadCheckMaker SpecCheckMaker(const std::string& spec, bool decode) {
   const absl::StatusOr<v1::DecodeSpec> parsed = ParseSpec(spec, kManifestSpec);
   if (!parsed.ok()) return nullptr;
-  // The copies of the function share the programs.
+  // Copies of the function share the programs.
   const auto programs =
       std::make_shared<const absl::StatusOr<SpecPrograms>>(CompilePrograms(*parsed, decode));
   return [programs]() -> absl::StatusOr<PayloadCheck> {

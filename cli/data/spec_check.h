@@ -9,10 +9,10 @@
 
 namespace penstock {
 
-// Makes checks that a record has what the spec reads: the features, their types and numbers of
-// values. With `decode` the checks also decode all tensors but images, so that each integer must be
-// exact. `spec` is the textproto that a manifest stores, compiled once for all checks. If this
-// version cannot read it, the result is empty: nothing is checked.
+// Makes checks that a record has the features that the spec reads, with the right types and numbers
+// of values. With `decode`, the checks also decode all tensors except images, so that each integer
+// must be exact. `spec` is the textproto that a manifest stores, compiled once for all checks. If
+// this version cannot read it, the result is empty and nothing is checked.
 PayloadCheckMaker SpecCheckMaker(const std::string& spec, bool decode);
 
 }  // namespace penstock

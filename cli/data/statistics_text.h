@@ -1,4 +1,4 @@
-// Statistics of images as people and programs read them.
+// Shows statistics of images as text and as JSON.
 #ifndef PENSTOCK_CLI_DATA_STATISTICS_TEXT_H_
 #define PENSTOCK_CLI_DATA_STATISTICS_TEXT_H_
 
@@ -11,7 +11,7 @@ namespace penstock {
 // deviation 0.247,0.2435,0.2616 over 50,000 training images".
 void PrintStatistics(const Manifest& manifest);
 
-// An array with an object for each measured feature; its numbers are exact.
+// Returns an array with an object for each measured feature; its numbers are exact.
 nlohmann::json StatisticsToJson(const Manifest& manifest);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Values of tensors, for people.
+// Shows values of tensors as text.
 #ifndef PENSTOCK_CLI_DATA_TENSOR_TEXT_H_
 #define PENSTOCK_CLI_DATA_TENSOR_TEXT_H_
 
@@ -15,7 +15,7 @@ namespace penstock {
 // "i64 [3]", "f32".
 std::string TypeOf(const TensorInfo& tensor);
 
-// The first `most` values of one row of the tensor, as an array.
+// Returns the first `most` values of one row of the tensor, as an array.
 nlohmann::json FirstValues(const TensorInfo& tensor, std::span<const uint8_t> row, size_t most);
 
 // The same as text: "3 17 4 ...".

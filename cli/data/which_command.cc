@@ -1,4 +1,4 @@
-// penstock which: the records that form a step.
+// penstock which: prints the records of a step.
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -30,13 +30,14 @@ struct WhichFlags {
 
 struct NamedRecord {
   uint64_t chunk = 0;
-  uint64_t number = 0;    // In its shard.
-  bool replaced = false;  // It stands for a damaged one, maybe of another chunk of the window.
+  uint64_t number = 0;  // In its shard.
+  // Stands for a damaged record, which may be of another chunk of the window.
+  bool replaced = false;
 };
 
-// The step and, for each of this rank's rows, its record.
+// The step and the record of each of this rank's rows.
 struct StepRecords {
-  // What the step's number counts in; a training's defaults are others than this command's.
+  // These decide which step the number means. A training may have been started with other values.
   std::string split;
   uint64_t global_batch_size = 0;
   uint64_t seed = 0;
@@ -47,7 +48,8 @@ struct StepRecords {
   Cursor next;
 };
 
-// Whether the manifest alone tells which records of these chunks are in the split.
+// Returns whether all records of these chunks are in the split, so that the manifest alone names
+// them.
 bool AllOfTheirChunks(const std::vector<StepRow>& rows, const Manifest& manifest, Split split) {
   for (const StepRow& row : rows) {
     if (manifest.chunk_rows(row.record.chunk, split) != manifest.chunk(row.record.chunk).records) {
@@ -67,7 +69,8 @@ std::vector<NamedRecord> RecordsByThePlan(const std::vector<StepRow>& rows,
   return records;
 }
 
-// Which records of a chunk are in a split is known from their bytes: the step is read once.
+// Only the records' bytes tell which records of a chunk are in a split, so this reads the step
+// once.
 absl::StatusOr<std::vector<NamedRecord>> RecordsByReading(LoaderOptions options,
                                                           const Cursor& cursor,
                                                           const std::vector<StepRow>& rows) {

@@ -1,4 +1,4 @@
-// `penstock which` names what `penstock stream --ids` reads.
+// Tests that `penstock which` names the records that `penstock stream --ids` reads.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -37,7 +37,7 @@ class WhichCommandTest : public CommandFixture {
     first.insert(first.end(), more.begin(), more.end());
     return first;
   }
-  // "SHARD<TAB>NUMBER" of each row of `step`, as which prints them, and "<TAB>replaced".
+  // Returns "SHARD<TAB>NUMBER" of each row of `step`, as `which` prints them, with "<TAB>replaced".
   Words Which(uint64_t step, const Words& flags) {
     EXPECT_EQ(Run(Joined({"which", "--manifest", path_, "--step", absl::StrCat(step)}, flags)), 0)
         << error_;
@@ -50,7 +50,7 @@ class WhichCommandTest : public CommandFixture {
     }
     return rows;
   }
-  // The same of all steps before `steps`, as stream writes them.
+  // Returns the same for all steps before `steps`, as `stream` writes them.
   Words Stream(uint64_t steps, const Words& flags) {
     EXPECT_EQ(Run(Joined({"stream", path_, "--json", "-", "--epochs", "2", "--ids",
                           scratch_.File("ids"), "--steps", absl::StrCat(steps)},
@@ -96,8 +96,8 @@ TEST_F(WhichCommandTest, ReadsTheStepWhereTheManifestDoesNotTellTheSplit) {
       2, Joined({"--split", "holdout", "--seed", "3", "--global-batch-size", "50"}, anywhere));
 }
 
-// Records in the middle of a chunk, for which others of it stand, and a whole chunk, for which
-// another of the window does.
+// Damages records in the middle of a chunk, which are replaced by others of the chunk, and a whole
+// chunk, which is replaced by another chunk of the window.
 TEST_F(WhichCommandTest, MarksWhatStandsForADamagedRecord) {
   path_ = scratch_.File("manifest.pb");
   ASSERT_EQ(Run({"index", data_.path(), "--holdout", "30%", "--absolute", "-o", path_}), 0)
@@ -117,7 +117,7 @@ TEST_F(WhichCommandTest, MarksWhatStandsForADamagedRecord) {
   EXPECT_GT(replaced.size(), 2u);
 }
 
-// The data is not there, and not missed.
+// The data is removed before the second call.
 TEST_F(WhichCommandTest, NeedsNothingButTheManifest) {
   path_ = scratch_.File("manifest.pb");
   ASSERT_EQ(Run({"index", data_.path(), "--absolute", "-o", path_}), 0) << error_;
@@ -149,7 +149,7 @@ TEST_F(WhichCommandTest, PrintsJson) {
             Which(2, {"--global-batch-size", "100"}));
 }
 
-// By default in what those of a training count.
+// The defaults are those of a training.
 TEST_F(WhichCommandTest, SaysWhatItsStepsCountIn) {
   ASSERT_EQ(Run({"which", path_, "--step", "1"}), 0) << error_;
   EXPECT_THAT(out_, StartsWith("# split train, global batch 256, seed 0\n# step 1: "));
