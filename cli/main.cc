@@ -1,4 +1,4 @@
-// The `penstock` tool: makes, looks at and reads datasets.
+// The `penstock` tool: makes, shows and reads datasets.
 #include <csignal>
 #include <cstdlib>
 #include <string>
@@ -21,9 +21,10 @@ int main(int argc, char** argv) {
   penstock::KeepOpensslUntilTheEnd();
   // A full disk under a file size limit must be an error of write(), not a signal.
   std::signal(SIGXFSZ, SIG_IGN);
-  // A broken connection comes as a status that names its cause; gRPC would tell of it once more.
+  // A broken connection is reported as a status that names its cause; gRPC would report it once
+  // more.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
-  // So must a reader that went away: `penstock inspect shard | head`.
+  // A reader that went away must be an error of write() too: `penstock inspect shard | head`.
   std::signal(SIGPIPE, SIG_IGN);
 
   CLI::App app("Make, inspect and read datasets for penstock-server and penstock-train.",

@@ -12,11 +12,11 @@
 namespace penstock::feed {
 
 // Watches a process from a thread of its own. When that process ends, this one exits at once,
-// whatever its other threads do: nobody is left to read what they would write.
+// whatever its other threads do: nobody is left to read what they write.
 class ConsumerWatch {
  public:
-  // If `pid` is 0, or if this system has no pidfds (Linux before 5.3), nothing is watched, and only
-  // the socket tells that the consumer is gone.
+  // If `pid` is 0, or if the system has no pidfds (Linux before 5.3), watches nothing; then only
+  // the socket shows that the consumer is gone.
   //
   // kNotFound: there is no such process. kResourceExhausted: no descriptors or threads are left.
   static absl::StatusOr<std::unique_ptr<ConsumerWatch>> Start(int64_t pid);
@@ -27,7 +27,7 @@ class ConsumerWatch {
   ConsumerWatch(UniqueFd consumer, UniqueFd stop);
 
   UniqueFd consumer_;  // Readable when the consumer has ended.
-  UniqueFd stop_;      // An eventfd, readable when the watch is to end.
+  UniqueFd stop_;      // An eventfd, readable when the watch must end.
   std::jthread thread_;
 };
 

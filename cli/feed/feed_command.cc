@@ -1,4 +1,5 @@
-// penstock feed: the loader of a process in another language (docs/reference/feed_protocol.md).
+// penstock feed: runs the loader for a process in another language
+// (docs/reference/feed_protocol.md).
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -39,8 +40,9 @@ struct FeedFlags {
   bool record_ids = false;
 };
 
-// Launchers send these to every process of a job: the consumer decides what they mean. They are
-// blocked, in all threads that start later too, since what indexes a dataset handles some of them.
+// Launchers send these signals to every process of a job; the consumer decides what they mean.
+// Blocks them also in threads that start later, because the code that indexes a dataset handles
+// some of them.
 void BlockSignals() {
   sigset_t blocked;
   sigemptyset(&blocked);
@@ -99,7 +101,7 @@ absl::Status Serve(int socket, feed::FeedSession& session) {
   }
 }
 
-// Errors are the consumer's to show.
+// Returns errors, which the consumer then shows.
 absl::Status RunSession(const FeedFlags& flags, int socket, feed::FeedWriter& writer) {
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, OptionsOf(flags));
   PENSTOCK_ASSIGN_OR_RETURN(const LoaderShape shape, DescribeLoader(options));
@@ -107,7 +109,8 @@ absl::Status RunSession(const FeedFlags& flags, int socket, feed::FeedWriter& wr
                  feed::ReadyText(options, shape, std::max(shape.slots, kMinSlots)));
   feed::FeedSession session(std::move(options), shape.slot_bytes, writer);
   const absl::Status status = Serve(socket, session);
-  // A writer that waits for a consumer that is gone, or that sent nonsense, would wait for ever.
+  // The consumer is gone, so the writer must not wait for it. After an error the consumer still
+  // reads the message.
   if (status.ok()) shutdown(socket, SHUT_RDWR);
   return status;
 }

@@ -18,10 +18,10 @@ namespace {
 constexpr size_t kHugePage = size_t{2} << 20;
 
 #ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25  // Since Linux 6.1; older ones say EINVAL, and pages stay small.
+#define MADV_COLLAPSE 25  // Since Linux 6.1; older kernels return EINVAL, and pages stay small.
 #endif
 
-// Where huge pages can be mapped; null: errno says why not.
+// Maps memory aligned for huge pages. Returns null on failure; errno has the reason.
 uint8_t* MapAligned(int memory, size_t size) {
   const size_t reserved = size + kHugePage;
   void* place = mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -43,9 +43,9 @@ uint8_t* MapAligned(int memory, size_t size) {
 
 }  // namespace
 
-// Strips go to all slots in turn, each to pages of its own: with small pages, int8 batches of 4,096
-// took a quarter more CPU time. A memfd has huge pages only if it is asked for them so, whatever
-// the system's setting.
+// A memfd has huge pages only if it asks for them this way, whatever the system's setting. They
+// matter because strips go to all slots in turn, each slot on pages of its own: with small pages,
+// int8 batches of 4,096 took a quarter more CPU time.
 absl::StatusOr<std::unique_ptr<FeedMemory>> FeedMemory::Map(UniqueFd memory, size_t bytes) {
   const int seals = fcntl(memory.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {

@@ -1,4 +1,4 @@
-// The consumer's shared memory, as the slots of a loader.
+// Uses the consumer's shared memory as the slots of a loader.
 #ifndef PENSTOCK_CLI_FEED_FEED_MEMORY_H_
 #define PENSTOCK_CLI_FEED_FEED_MEMORY_H_
 
@@ -12,10 +12,10 @@
 
 namespace penstock::feed {
 
-// Maps a memfd for as long as it lives. Thread-compatible.
+// Maps a memfd for as long as this object lives. Thread-compatible.
 class FeedMemory final : public SlotAllocator {
  public:
-  // kInvalidArgument: `memory` is no memfd that is sealed against shrinking, or has less than
+  // kInvalidArgument: `memory` is not a memfd that is sealed against shrinking, or has less than
   // `bytes`. kResourceExhausted: it cannot be mapped.
   static absl::StatusOr<std::unique_ptr<FeedMemory>> Map(UniqueFd memory, size_t bytes);
   ~FeedMemory() override;
@@ -25,7 +25,7 @@ class FeedMemory final : public SlotAllocator {
   const uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
 
-  // The whole memory. kResourceExhausted: it is too small.
+  // Returns the whole memory. kResourceExhausted: it is too small.
   absl::StatusOr<uint8_t*> Allocate(size_t bytes) override;
   void Free(uint8_t* memory, size_t bytes) override;
 

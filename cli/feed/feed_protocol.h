@@ -1,6 +1,6 @@
-// What `penstock feed` and the process that started it send each other
-// (docs/reference/feed_protocol.md). Numbers are little-endian, as on every machine that this is
-// built for.
+// The messages between `penstock feed` and the process that started it
+// (docs/reference/feed_protocol.md). Numbers are little-endian, like those of every machine for
+// which this is built.
 #ifndef PENSTOCK_CLI_FEED_FEED_PROTOCOL_H_
 #define PENSTOCK_CLI_FEED_FEED_PROTOCOL_H_
 
@@ -15,8 +15,8 @@ enum class ToConsumer : uint32_t { kReady = 1, kBatch = 2, kEnd = 3, kError = 4,
 // BatchMessage::flags: the last batch that begins in its epoch.
 inline constexpr uint32_t kLastOfEpoch = 1;
 
-// Every message to the consumer. In kinds other than kBatch, `generation` and `rows` alone have a
-// meaning, and `rows` is how many bytes of text follow.
+// Every message to the consumer. In kinds other than kBatch, only `generation` and `rows` have a
+// meaning: `rows` is the number of bytes of text that follow.
 struct BatchMessage {
   ToConsumer kind = ToConsumer::kBatch;
   uint32_t generation = 0;
@@ -35,7 +35,7 @@ static_assert(sizeof(BatchMessage) == 72);
 
 enum class ToFeed : uint32_t { kStart = 1, kRelease = 2, kWaiting = 3, kStats = 4 };
 
-// Every message from the consumer. In kStart, `value` is how many bytes of text follow.
+// Every message from the consumer. In kStart, `value` is the number of bytes of text that follow.
 struct RequestMessage {
   ToFeed kind = ToFeed::kRelease;
   uint32_t generation = 0;

@@ -1,4 +1,4 @@
-// Reads what the consumer asks for.
+// Reads the consumer's requests.
 #ifndef PENSTOCK_CLI_FEED_FEED_REQUESTS_H_
 #define PENSTOCK_CLI_FEED_FEED_REQUESTS_H_
 
@@ -15,30 +15,30 @@ namespace penstock::feed {
 
 struct Request {
   RequestMessage message;
-  std::string text;  // Of kStart.
-  UniqueFd memory;   // Of kStart; invalid: none came with it.
+  std::string text;  // Only in kStart.
+  UniqueFd memory;   // Only in kStart; invalid if none came with it.
 };
 
-// Cuts the bytes of a stream socket into requests. Thread-compatible.
+// Splits the bytes of a stream socket into requests. Thread-compatible.
 class FeedRequests {
  public:
   explicit FeedRequests(int socket) : socket_(socket) {}
 
-  // Receives once, which blocks if nothing has come, and fills `requests` with those that are now
-  // complete. False: the consumer has closed the socket. kInvalidArgument: it sent what is no
-  // request.
+  // Receives once, and blocks if nothing has come. Fills `requests` with those that are now
+  // complete. Returns false if the consumer has closed the socket. kInvalidArgument: it sent
+  // something that is not a request.
   absl::StatusOr<bool> Next(std::vector<Request>& requests);
 
  private:
-  // False at the end of the stream.
+  // Returns false at the end of the stream.
   absl::StatusOr<bool> Receive();
-  // Cuts the request that begins at byte `at`, and moves `at` behind it. None: more bytes are
+  // Returns the request that begins at byte `at`, and moves `at` behind it. Absent: more bytes are
   // needed.
   absl::StatusOr<std::optional<Request>> Cut(size_t& at);
 
   const int socket_;
-  std::string bytes_;  // Received, and not yet cut.
-  UniqueFd memory_;    // Came, and belongs to the next kStart.
+  std::string bytes_;  // Received and not yet split into requests.
+  UniqueFd memory_;    // Received; belongs to the next kStart.
 };
 
 }  // namespace penstock::feed

@@ -1,4 +1,4 @@
-// Fills the consumer's memory with batches, from a cursor on, and begins again when told to.
+// Fills the consumer's memory with batches from a cursor on, and starts again on request.
 #ifndef PENSTOCK_CLI_FEED_FEED_SESSION_H_
 #define PENSTOCK_CLI_FEED_FEED_SESSION_H_
 
@@ -19,19 +19,19 @@
 
 namespace penstock::feed {
 
-// A loader whose batches are announced as they are filled, and held until the consumer releases
-// them. By one thread, but for the thread of its own that takes batches.
+// A loader that announces batches as they are filled and holds each until the consumer releases it.
+// All calls must come from one thread; a thread of its own takes batches.
 class FeedSession {
  public:
-  // `writer` must outlive it. `slot_bytes` as LoaderShape has it.
+  // `writer` must outlive this. `slot_bytes` is that of LoaderShape.
   FeedSession(LoaderOptions options, size_t slot_bytes, FeedWriter& writer);
   ~FeedSession();
 
   // Drops the batches that the previous generation has fetched, and begins at `start.cursor`. If
-  // `memory` is invalid, the memory of the previous generation is used again. Errors are announced
-  // as errors of this generation.
+  // `memory` is invalid, uses the memory of the previous generation again. Announces errors as
+  // errors of this generation.
   void Start(uint32_t generation, const StartText& start, UniqueFd memory);
-  // Both of an earlier generation do nothing. kInvalidArgument: the consumer does not hold the
+  // Calls for an earlier generation do nothing. kInvalidArgument: the consumer does not hold the
   // slot.
   absl::Status Release(uint32_t generation, uint64_t slot);
   void NoteWaiting(uint32_t generation, uint64_t step);
@@ -51,10 +51,10 @@ class FeedSession {
   std::unique_ptr<FeedMemory> memory_;
   std::unique_ptr<Loader> loader_;
   uint32_t generation_ = 0;
-  uint64_t first_step_ = 0;  // The consumer's number of the loader's step 0.
+  uint64_t first_step_ = 0;  // The consumer's number for the loader's step 0.
   std::atomic<bool> stopping_ = false;
   Mutex mutex_;
-  std::vector<Batch> held_ ABSL_GUARDED_BY(mutex_);  // By slot.
+  std::vector<Batch> held_ ABSL_GUARDED_BY(mutex_);  // Indexed by slot.
   std::jthread thread_;
 };
 

@@ -47,7 +47,7 @@ UniqueFd MakeMemory(size_t bytes, int seals = F_SEAL_SHRINK) {
   return memory;
 }
 
-// Reads the feed's messages as a consumer does.
+// Reads the feed's messages like a consumer.
 struct Received {
   BatchMessage message;
   std::string text;
@@ -66,7 +66,7 @@ Received Receive(int socket) {
   return received;
 }
 
-// A session over 4 slots, with the consumer's mapping of them.
+// A session over 4 slots, which the consumer has mapped.
 class FeedSessionTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -82,7 +82,7 @@ class FeedSessionTest : public ::testing::Test {
   }
   Received Next() { return Receive(sockets_.consumer.get()); }
 
-  // The rows from here to the end, as BatchDigest has them.
+  // Returns the digest of the rows from here to the end, as BatchDigest computes it.
   std::string DigestOfTheRest(uint32_t generation) {
     Sha256 hash;
     Received received;
@@ -125,7 +125,7 @@ TEST_F(FeedSessionTest, ABatchStaysUntilItsSlotIsReleased) {
   Start(1);
   std::set<uint32_t> slots;
   for (uint32_t step = 0; step < kSlots; ++step) {
-    session_->NoteWaiting(1, step);  // Without that, small batches may come together later.
+    session_->NoteWaiting(1, step);  // Without this, small batches may come together later.
     slots.insert(Next().message.slot);
   }
   EXPECT_THAT(slots, SizeIs(kSlots));

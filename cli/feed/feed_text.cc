@@ -31,7 +31,7 @@ nlohmann::json TensorsToJson(const LoaderShape& shape) {
   return tensors;
 }
 
-// The digits between `before` and the next byte that is none; the rest goes to `text`.
+// Parses the digits after `before`. Leaves the rest of the text in `text`.
 std::optional<uint64_t> NumberAfter(absl::string_view before, absl::string_view& text) {
   const size_t at = text.find(before);
   if (at == absl::string_view::npos) return std::nullopt;
@@ -42,7 +42,8 @@ std::optional<uint64_t> NumberAfter(absl::string_view before, absl::string_view&
   return number;
 }
 
-// Messages begin with a record's name, "PATH: chunk at offset N, record R" (NameDamage()).
+// Adds the place of damage to `error`, if the message begins with a record's name: "PATH: chunk at
+// offset N, record R" (NameDamage()).
 void AddPlace(absl::string_view message, nlohmann::json& error) {
   constexpr absl::string_view kChunk = ": chunk at offset ";
   const size_t end = message.find(kChunk);

@@ -13,21 +13,21 @@
 
 namespace penstock::feed {
 
-// READY. `slots`: how many the consumer is to make.
+// Text of READY. `slots`: how many slots the consumer must make.
 std::string ReadyText(const LoaderOptions& options, const LoaderShape& shape, uint32_t slots);
 
-// ERROR: "code" is the canonical name, such as "DATA_LOSS". An error that names a damaged record
-// has "shard", "offset" and "record" too.
+// Text of ERROR. "code" is the canonical name, such as "DATA_LOSS". If the error names a damaged
+// record, there are also "shard", "offset" and "record".
 std::string ErrorText(const absl::Status& status);
 
 std::string StatsText(const LoaderStats& stats);
 
 struct StartText {
-  std::optional<Cursor> cursor;  // Empty: the beginning.
+  std::optional<Cursor> cursor;  // Absent: start at the beginning.
   uint32_t slots = 0;
   uint64_t step = 0;  // The number of the first step; --steps counts from 0.
 };
-// kInvalidArgument: START's text is not what it should be.
+// Parses the text of START. kInvalidArgument: it is not valid.
 absl::StatusOr<StartText> ParseStartText(absl::string_view text);
 
 }  // namespace penstock::feed

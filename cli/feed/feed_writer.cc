@@ -11,7 +11,7 @@
 namespace penstock::feed {
 namespace {
 
-// False: the consumer is gone.
+// Returns false if the consumer is gone.
 bool SendAll(int socket, absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);

@@ -14,14 +14,14 @@
 
 namespace penstock::feed {
 
-// Messages wait in memory while the consumer reads nothing. There are at most one for each slot,
+// Keeps messages in memory while the consumer does not read. There are at most one for each slot,
 // one for the end of each generation, and one for each question. Thread-safe.
 class FeedWriter {
  public:
-  // `socket` must outlive it. kResourceExhausted: no thread.
+  // `socket` must outlive this. kResourceExhausted: no thread can be started.
   static absl::StatusOr<std::unique_ptr<FeedWriter>> Start(int socket);
-  // Sends what is left, unless the consumer is gone or does not read: Shutdown() of the socket ends
-  // that wait.
+  // Sends the remaining messages, unless the consumer is gone. If it does not read, shutdown() of
+  // the socket ends the wait.
   ~FeedWriter();
 
   void AddBatch(const BatchMessage& message);
@@ -31,7 +31,7 @@ class FeedWriter {
   explicit FeedWriter(int socket) : socket_(socket) {}
   void Run();
   void Add(absl::string_view header, absl::string_view text);
-  // False: there is nothing left, and nothing will come.
+  // Returns false if no message is left and none will come.
   bool TakeAll(std::string& messages);
 
   const int socket_;
@@ -39,7 +39,7 @@ class FeedWriter {
   CondVar changed_;
   std::string waiting_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
-  std::jthread thread_;  // Last: it uses all of the above.
+  std::jthread thread_;  // Last, because it uses all members above.
 };
 
 }  // namespace penstock::feed

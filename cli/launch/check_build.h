@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-// Prints the launchers and programs that are found here, and what penstock-train says that it can
-// do.
+// Prints the launchers and programs that are found here, and the features that penstock-train
+// reports.
 absl::Status PrintBuild();
 
 }  // namespace penstock

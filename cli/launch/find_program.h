@@ -1,4 +1,4 @@
-// Where programs that ranks and launchers need are.
+// Finds the programs that ranks and launchers need.
 #ifndef PENSTOCK_CLI_LAUNCH_FIND_PROGRAM_H_
 #define PENSTOCK_CLI_LAUNCH_FIND_PROGRAM_H_
 
@@ -8,10 +8,11 @@
 
 namespace penstock {
 
-// PATH, and the folder of this program: penstock-train is found beside it, in PATH or not.
+// Returns PATH and the folder of this program, so that penstock-train is found beside it even if it
+// is not in PATH.
 std::string SearchPath(const Environment& environment);
 
-// The path of a program that execvp() would run with PATH=`path`; empty: none.
+// Returns the path of the program that execvp() would run with PATH=`path`; empty if there is none.
 std::string FindProgram(const std::string& name, const std::string& path);
 
 }  // namespace penstock

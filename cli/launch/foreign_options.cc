@@ -22,7 +22,7 @@ constexpr char kElastic[] =
     "again from the last checkpoint";
 
 constexpr ForeignOption kOptions[] = {
-    // horovodrun and perseusrun.
+    // From horovodrun and perseusrun.
     {"--autotune", 0, kNoEffect, kBuckets},
     {"--no-autotune", 0, kNoEffect, ""},
     {"--autotune-log-file", 1, kNoEffect, kBuckets},
@@ -72,7 +72,7 @@ constexpr ForeignOption kOptions[] = {
     {"--host-discovery-script", 1, kRefused, kElastic},
     {"--config-file", 1, kRefused, "give its options on the line"},
     {"--jsrun", 0, kRefused, "several hosts are started by mpirun or srun (--launcher)"},
-    // mpirun.
+    // From mpirun.
     {"--allow-run-as-root", 0, kNoEffect, ""},
     {"--tag-output", 0, kNoEffect, ""},
     {"--bind-to", 1, kMpirun, ""},

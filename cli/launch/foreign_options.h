@@ -1,5 +1,5 @@
-// Options of horovodrun, perseusrun and mpirun that `penstock launch` has not, so that their lines
-// can be given to it.
+// Options of horovodrun, perseusrun and mpirun that `penstock launch` does not have itself, so that
+// it accepts their command lines.
 #ifndef PENSTOCK_CLI_LAUNCH_FOREIGN_OPTIONS_H_
 #define PENSTOCK_CLI_LAUNCH_FOREIGN_OPTIONS_H_
 
@@ -11,18 +11,18 @@ namespace penstock {
 
 struct ForeignOption {
   enum class Kind {
-    kNoEffect,    // Taken and told of, but where `why` is empty: what it asks for is so anyhow.
+    kNoEffect,    // Accepted. Reported unless `why` is empty, which means that it holds anyway.
     kMpirun,      // Passed to mpirun.
-    kMpirunText,  // Its value is options for mpirun.
+    kMpirunText,  // Its value contains options for mpirun.
     kRefused,
   };
   absl::string_view name;  // With two dashes.
-  int values;              // Words that follow it.
+  int values;              // Number of words that follow it.
   Kind kind;
-  absl::string_view why;  // Or what to use.
+  absl::string_view why;  // Or what to use instead.
 };
 
-// By its name with one dash or two; null: there is none.
+// Finds an option by its name with one dash or two. Null: there is none.
 const ForeignOption* FindForeignOption(absl::string_view name);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// penstock launch: a program as several ranks, here or on several hosts.
+// penstock launch: runs a program as several ranks, on this host or on several hosts.
 #include <memory>
 #include <utility>
 
@@ -51,7 +51,7 @@ bool IsThisHost(const std::string& name) {
   return name == "localhost" || name == "127.0.0.1" || name == OwnHost();
 }
 
-// "local", "mpirun" or "srun".
+// Returns "local", "mpirun" or "srun".
 absl::StatusOr<std::string> ChooseLauncher(const LaunchFlags& flags,
                                            const std::vector<LaunchHost>& hosts,
                                            const Environment& environment) {
@@ -97,7 +97,7 @@ absl::Status RunWithRestarts(const LaunchFlags& flags, const std::string& launch
                                   ? RunLocal(flags, hosts[0].slots, attempt, files)
                                   : RunRemote(flags, launcher, hosts, attempt, files));
     const absl::Status status = ToStatus(end, launcher);
-    // Neither a wrong command line nor a wish to stop gets better by trying again.
+    // Trying again cannot help if the command line is wrong or the user wants to stop.
     if (status.ok() || end.signal != 0 || attempt >= flags.restarts || ExitCode(status) == 2) {
       return status;
     }
@@ -117,7 +117,8 @@ absl::Status Launch(const LaunchFlags& flags) {
                             ChooseLauncher(flags, hosts, ProcessEnvironment()));
   TellNotes(flags, launcher);
   RankFiles files;
-  if (launcher == "local" && !flags.output_folder.empty()) {  // Elsewhere mpirun writes them.
+  // With mpirun, mpirun writes these files.
+  if (launcher == "local" && !flags.output_folder.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(files, RankFiles::Create(flags.output_folder, hosts[0].slots));
   }
   const absl::Status status = RunWithRestarts(flags, launcher, hosts, files);

@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// The number that follows `mark`.
+// Returns the number that follows `mark`.
 std::optional<size_t> NumberAfter(absl::string_view line, absl::string_view mark) {
   const size_t at = line.find(mark);
   if (at == absl::string_view::npos) return std::nullopt;
@@ -25,8 +25,8 @@ std::optional<size_t> NumberAfter(absl::string_view line, absl::string_view mark
   return number;
 }
 
-// "Exited with exit code 7", "Killed": srun itself ends with the highest code of all ranks, which
-// may be that of one that it ended.
+// Parses "Exited with exit code 7" or "Killed". The exit code of srun itself is the highest code of
+// all ranks, possibly of one that srun ended.
 std::optional<int> CodeOfTask(absl::string_view how) {
   if (const std::optional<size_t> code = NumberAfter(how, "Exited with exit code ")) {
     return static_cast<int>(*code);
@@ -51,7 +51,8 @@ std::optional<Blame> BlameOf(absl::string_view line) {
   return Blame{*rank, CodeOfTask(line.substr(line.rfind(": ") + 2))};
 }
 
-// Shells and launchers end with 128 + N where signal N ended what they started. No signal: 0.
+// Returns N for a code 128 + N, which shells and launchers use if signal N ended their child.
+// Otherwise 0.
 int SignalOf(int code) {
   const int signal = code - 128;
   const bool is_signal = (signal > 0 && signal < 32) || (signal >= SIGRTMIN && signal <= SIGRTMAX);

@@ -1,4 +1,4 @@
-// How `penstock launch` tells that ranks failed, and its exit code.
+// The report of `penstock launch` on failed ranks, and its exit code.
 #ifndef PENSTOCK_CLI_LAUNCH_LAUNCH_END_H_
 #define PENSTOCK_CLI_LAUNCH_LAUNCH_END_H_
 
@@ -15,16 +15,16 @@ namespace penstock {
 
 struct Blame {
   size_t rank;
-  std::optional<int> code = std::nullopt;  // As of RanksEnd; absent: the launcher's own.
+  std::optional<int> code = std::nullopt;  // As in RanksEnd; absent: use the launcher's own code.
 
   friend bool operator==(const Blame&, const Blame&) = default;
 };
 
-// The first rank that mpirun or srun says has failed; absent: they name none in these lines.
+// Returns the first rank that mpirun or srun reports as failed. Absent: these lines name none.
 std::optional<Blame> FindBlame(const std::vector<std::string>& lines);
 
-// OK if none failed. `launcher` is "local" where end.failure->rank is a rank; else "mpirun" or
-// "srun", which is the only process here.
+// OK if no rank failed. If `launcher` is "local", end.failure->rank is a rank. If it is "mpirun" or
+// "srun", the launcher is the only process here.
 absl::Status ToStatus(const RanksEnd& end, absl::string_view launcher);
 
 }  // namespace penstock

@@ -17,7 +17,7 @@
 namespace penstock {
 namespace {
 
-// As horovodrun and mpirun write them; CLI11 would read -np as -n and -p.
+// Maps the spellings of horovodrun and mpirun to ours; CLI11 would read -np as -n and -p.
 std::string Spelled(const std::string& argument) {
   if (argument == "-np" || argument == "-n") return "--np";
   if (argument == "-hostfile" || argument == "-machinefile") return "--hostfile";
@@ -53,7 +53,7 @@ bool TakesValue(const std::string& argument) {
   return with_value->contains(argument);
 }
 
-// `value` as a shell would split it, but for quotes.
+// Splits `value` at spaces like a shell, but without quotes.
 absl::Status AppendWords(absl::string_view option, absl::string_view value,
                          std::vector<std::string>& words) {
   if (value.find_first_of("'\"\\") != absl::string_view::npos) {
@@ -67,7 +67,7 @@ absl::Status AppendWords(absl::string_view option, absl::string_view value,
   return absl::OkStatus();
 }
 
-// `values` follow the option.
+// Handles an option that `values` follow.
 absl::Status Take(const ForeignOption& option, const std::vector<std::string>& values,
                   LaunchLine& line) {
   switch (option.kind) {
@@ -87,8 +87,8 @@ absl::Status Take(const ForeignOption& option, const std::vector<std::string>& v
   return absl::OkStatus();
 }
 
-// If arguments[i] is one: takes it with its values, "--name=value" or the words that follow, and
-// leaves i at the last of them.
+// If arguments[i] is a foreign option, handles it with its values ("--name=value" or the words that
+// follow) and leaves i at the last of them.
 bool TakeForeign(const std::vector<std::string>& arguments, size_t& i, LaunchLine& line) {
   const std::pair<std::string, std::string> parts =
       absl::StrSplit(arguments[i], absl::MaxSplits('=', 1));

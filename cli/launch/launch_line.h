@@ -1,4 +1,5 @@
-// The command line of `penstock launch`, which ends with a program's own; and the hosts it names.
+// Parses the command line of `penstock launch`, which ends with a program's own command line; and
+// hosts.
 #ifndef PENSTOCK_CLI_LAUNCH_LAUNCH_LINE_H_
 #define PENSTOCK_CLI_LAUNCH_LAUNCH_LINE_H_
 
@@ -13,15 +14,17 @@
 namespace penstock {
 
 struct LaunchLine {
-  std::vector<std::string> arguments;    // For CLI11: "-np" and the like written with two dashes.
-  std::vector<std::string> program;      // What follows "--", or the first word that is no option.
-  std::vector<std::string> mpirun = {};  // Options that are mpirun's alone.
-  std::vector<std::string> notes = {};   // To be told: options that have no effect here.
-  absl::Status status = {};              // kInvalidArgument: an option that cannot be followed.
+  // For CLI11: "-np" and similar options are written with two dashes.
+  std::vector<std::string> arguments;
+  // Words after "--", or from the first word on that is not an option.
+  std::vector<std::string> program;
+  std::vector<std::string> mpirun = {};  // Options that only mpirun has.
+  std::vector<std::string> notes = {};   // To be reported: options that have no effect here.
+  absl::Status status = {};              // kInvalidArgument: an option that cannot be honoured.
 };
 
-// Options of horovodrun, perseusrun and mpirun included (see foreign_options.h).
-// `arguments` without the program's name; those of other commands are left as they are.
+// Accepts options of horovodrun, perseusrun and mpirun too (see foreign_options.h). `arguments`
+// lacks the program's name. Command lines of other commands stay as they are.
 LaunchLine SplitLaunchLine(const std::vector<std::string>& arguments);
 
 struct LaunchHost {
@@ -31,15 +34,16 @@ struct LaunchHost {
   friend bool operator==(const LaunchHost&, const LaunchHost&) = default;
 };
 
-// "host1:2,host2:2"; without a number a host has one slot.
-// kInvalidArgument names the part that is wrong.
+// Parses "host1:2,host2:2"; a host without a number has one slot. kInvalidArgument: the message
+// names the wrong part.
 absl::StatusOr<std::vector<LaunchHost>> ParseHosts(absl::string_view text);
 
-// A host a line: "name", "name slots=2" (mpirun, horovodrun) or "name:2"; # begins a comment.
+// Parses one host per line: "name", "name slots=2" (mpirun, horovodrun) or "name:2"; # begins a
+// comment.
 absl::StatusOr<std::vector<LaunchHost>> ParseHostfile(absl::string_view text);
 
-// The same hosts with `ranks` slots in all, filled in their order. `ranks` 0: all slots.
-// kInvalidArgument: there are fewer slots than ranks.
+// Fills the hosts' slots in order until there are `ranks` of them, and returns these hosts. If
+// `ranks` is 0, returns all slots. kInvalidArgument: there are fewer slots than ranks.
 absl::StatusOr<std::vector<LaunchHost>> PlaceRanks(std::vector<LaunchHost> hosts, uint32_t ranks);
 
 }  // namespace penstock

@@ -14,7 +14,7 @@ void LineOutput::Add(absl::string_view line) {
   if (!closed_) absl::StrAppend(&text_, line, "\n");
 }
 
-// A pipe that is ready takes PIPE_BUF bytes at once; more could wait for its reader.
+// A pipe that is ready takes PIPE_BUF bytes at once; a larger write could wait for the reader.
 void LineOutput::Write() {
   const size_t size = std::min<size_t>(text_.size() - written_, PIPE_BUF);
   const ssize_t count = write(fd_, text_.data() + written_, size);

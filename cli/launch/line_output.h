@@ -1,4 +1,4 @@
-// Lines on their way to a file descriptor that may not take them.
+// Buffers lines for a file descriptor that may not accept them yet.
 #ifndef PENSTOCK_CLI_LAUNCH_LINE_OUTPUT_H_
 #define PENSTOCK_CLI_LAUNCH_LINE_OUTPUT_H_
 
@@ -9,11 +9,11 @@
 
 namespace penstock {
 
-// Keeps lines until poll() says that they can be written, so that who prints them never waits for
-// who reads them: a pager, a log on a disk that stands still. Not thread-safe.
+// Keeps lines until poll() reports that they can be written. So the caller never waits for a slow
+// reader, such as a pager or a log on a stalled disk. Not thread-safe.
 class LineOutput {
  public:
-  // Above this nothing more should be added.
+  // Add no more lines while this many bytes are waiting.
   static constexpr size_t kFullBytes = size_t{1} << 20;
 
   // Does not own `fd`.
@@ -22,19 +22,19 @@ class LineOutput {
   int fd() const { return fd_; }
   bool empty() const { return written_ == text_.size(); }
   bool full() const { return text_.size() - written_ >= kFullBytes; }
-  // Without its end. Of a descriptor that was closed at the other side nothing is kept.
+  // Adds a line, given without its end. Drops it if the other side of the descriptor is closed.
   void Add(absl::string_view line);
-  // What is kept goes as far as it can without waiting. REQUIRES: poll() said POLLOUT or POLLERR.
+  // Writes as much as possible without waiting. REQUIRES: poll() reported POLLOUT or POLLERR.
   void Write();
-  // Why lines were lost, an errno; 0: none were, but perhaps because their reader had gone.
+  // The errno because of which lines were lost. 0: no error, or only the reader is gone.
   int error() const { return error_; }
-  // Forgets what is kept.
+  // Drops all lines that are waiting.
   void Clear();
 
  private:
   const int fd_;
   std::string text_;
-  size_t written_ = 0;  // Of text_.
+  size_t written_ = 0;  // Bytes of text_ that are written.
   bool closed_ = false;
   int error_ = 0;
 };

@@ -1,4 +1,4 @@
-// What each rank prints, in files of its own.
+// Writes the output of each rank to files of its own.
 #ifndef PENSTOCK_CLI_LAUNCH_RANK_FILES_H_
 #define PENSTOCK_CLI_LAUNCH_RANK_FILES_H_
 
@@ -13,17 +13,17 @@
 
 namespace penstock {
 
-// FOLDER/rank.N/stdout and stderr, N with as many digits on every rank, as horovodrun names them.
-// One that was not made by Create() writes nothing. Not thread-safe.
+// Writes FOLDER/rank.N/stdout and stderr. N has the same number of digits on every rank, as
+// horovodrun names them. Writes nothing unless it was made by Create(). Not thread-safe.
 class RankFiles {
  public:
-  // Makes the folders; files that are there are written anew.
+  // Makes the folders. Existing files are overwritten.
   static absl::StatusOr<RankFiles> Create(const std::string& folder, size_t ranks);
 
-  // What cannot be written is told by Flush(): a full disk shall not end a training.
+  // Flush() reports failed writes, because a full disk must not end a training.
   void Write(size_t rank, bool is_error, absl::string_view line);
 
-  // Names the first file that lacks something.
+  // Returns an error for the first file that is incomplete.
   absl::Status Flush();
 
  private:
@@ -31,7 +31,7 @@ class RankFiles {
     std::string path;
     std::ofstream stream;
   };
-  std::vector<File> files_;  // Two a rank.
+  std::vector<File> files_;  // Two for each rank.
 };
 
 }  // namespace penstock

@@ -21,8 +21,8 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kMaxLine = 64 * 1024;  // Longer ones are told in parts.
-constexpr int kTurns = 8;               // Reads of one pipe before the others are looked at.
+constexpr size_t kMaxLine = 64 * 1024;  // Longer lines are passed on in parts.
+constexpr int kTurns = 8;               // Reads of one pipe before the others get their turn.
 
 sigset_t HandledSignals() {
   sigset_t set = StopSignals::Set();
@@ -59,7 +59,8 @@ absl::StatusOr<RanksEnd> RankProcesses::Run() {
   sigprocmask(SIG_BLOCK, &handled, &before);
   signals_ = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
   absl::Status status = signals_ < 0 ? ErrnoToStatus(errno, "signalfd") : absl::OkStatus();
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // What ranks leave behind is ours to wait for.
+  // This process must wait for the processes that ranks leave behind.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (status.ok()) status = StartAll();
   if (status.ok()) status = Loop();
   prctl(PR_SET_CHILD_SUBREAPER, 0);
@@ -77,7 +78,7 @@ void RankProcesses::TellLinesOfFailure() {
   }
 }
 
-// One that fails, or a signal, is not kept waiting until all are started, which may be many.
+// Stops starting ranks as soon as one fails or a signal comes, because there may be many ranks.
 absl::Status RankProcesses::StartAll() {
   for (size_t rank = 0; rank < environments_.size(); ++rank) {
     PENSTOCK_RETURN_IF_ERROR(Start(rank));
@@ -103,7 +104,7 @@ absl::Status RankProcesses::Start(size_t rank) {
   close(out[1]);
   close(err[1]);
   if (pid < 0) return ErrnoToStatus(error, absl::StrCat("starting rank ", rank));
-  setpgid(pid, pid);  // Here too, so that it is done before any signal is sent.
+  setpgid(pid, pid);  // In the parent too, so that the group exists before any signal is sent.
   running_[pid] = rank;
   groups_.insert(pid);
   for (const int fd : {out[0], err[0]}) fcntl(fd, F_SETFL, O_NONBLOCK);
@@ -130,7 +131,7 @@ void RankProcesses::Execute(size_t rank, const int (&out)[2], const int (&err)[2
   for (std::string& variable : variables) environment.push_back(variable.data());
   arguments.push_back(nullptr);
   environment.push_back(nullptr);
-  environ = environment.data();  // Whose PATH execvp() searches.
+  environ = environment.data();  // execvp() searches its PATH.
   execvp(arguments[0], arguments.data());
   PrintEscaped(stderr, "penstock launch: %s cannot be run: %s\n", arguments[0],
                std::strerror(errno));
@@ -155,7 +156,7 @@ absl::Status RankProcesses::Loop() {
 
 absl::StatusOr<bool> RankProcesses::MoveLines(int timeout_ms) {
   const bool reads = MayRead();
-  std::vector<pollfd> polled = {{signals_, POLLIN, 0}};  // A descriptor of -1 is passed over.
+  std::vector<pollfd> polled = {{signals_, POLLIN, 0}};  // poll() skips a descriptor of -1.
   for (const LineOutput* output : outputs_) {
     polled.push_back({output->empty() ? -1 : output->fd(), POLLOUT, 0});
   }
@@ -185,7 +186,8 @@ bool RankProcesses::MayRead() {
   return may_read;
 }
 
-// Who reads slowly gets all of it, unless a signal came: then a second of standstill ends it.
+// A slow reader gets all of it, unless a signal came: then one second without progress ends the
+// wait.
 absl::Status RankProcesses::WriteTheRest() {
   const auto is_empty = [](const LineOutput* output) { return output->empty(); };
   while (!std::all_of(outputs_.begin(), outputs_.end(), is_empty)) {
@@ -209,7 +211,7 @@ void RankProcesses::ReadSignals() {
 void RankProcesses::ReadPipe(Pipe& pipe) {
   char bytes[16384];
   ssize_t count = 0;
-  // One that writes without a pause must not keep this from signals and the other ranks.
+  // A rank that writes without pause must not block signals and other ranks.
   for (int turn = 0; turn < kTurns && (count = read(pipe.fd, bytes, sizeof(bytes))) > 0; ++turn) {
     pipe.partial.append(bytes, static_cast<size_t>(count));
     size_t begin = 0;
@@ -245,7 +247,8 @@ void RankProcesses::Reap() {
   for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) Ended(pid, status);
 }
 
-// A rank that a signal ended is blamed before those that it took with it, which exit by themselves.
+// A rank that a signal ended is reported rather than the ranks that failed because of it, which
+// exit by themselves.
 void RankProcesses::Ended(pid_t pid, int status) {
   const auto it = running_.find(pid);
   if (it == running_.end()) return;
@@ -254,14 +257,14 @@ void RankProcesses::Ended(pid_t pid, int status) {
   const int code = CodeOf(status);
   if (code == 0) return;
   const bool is_first = !end_.failure.has_value();
-  // Not by one of ours.
+  // Killed by a signal that this process did not send.
   const bool killed = WIFSIGNALED(status) && WTERMSIG(status) != SIGTERM && !sent_kill_;
   if (is_first || (killed && !first_was_killed_)) {
     end_.failure = {rank, code, {}};
     first_was_killed_ = killed;
   }
   if (is_first && end_.signal == 0) SendToAll(SIGTERM);
-  // One that ended of the signal that was passed on has not failed: others may still be saving.
+  // A rank that ended by the signal that was passed on has not failed; others may still be saving.
   const bool as_told = end_.signal != 0 && (code == 128 + end_.signal || code == 128 + SIGTERM ||
                                             code == 128 + PassedOnAs(end_.signal));
   if (!as_told && !kill_at_.has_value()) kill_at_ = Clock::now() + grace_;
@@ -273,8 +276,8 @@ void RankProcesses::ForgetEmptyGroups() {
   });
 }
 
-// All ranks have ended, but not what they started, which no longer has anyone to end it. What was
-// told to end, and may be saving, is waited for.
+// Ends the processes that ranks have started, once all ranks have ended: nobody else would end
+// them. If they were told to end, waits for them, because they may be saving.
 void RankProcesses::EndWhatIsLeft() {
   if (!running_.empty() || groups_.empty() || kill_at_.has_value() || end_.signal != 0) return;
   SendToAll(SIGTERM);
@@ -286,12 +289,12 @@ int RankProcesses::PassedOnAs(int signal) const {
   return as == passed_on_as_.end() ? signal : as->second;
 }
 
-// A number stays a group's while any of its processes lives.
+// A number belongs to a group as long as any of its processes lives.
 void RankProcesses::SendToAll(int signal) {
   for (const pid_t group : groups_) kill(-group, signal);
 }
 
-// What was written before the end; processes that ranks left behind may keep a pipe open.
+// Reads what was written before the end. Processes that ranks left behind may keep a pipe open.
 void RankProcesses::Drain() {
   for (Pipe& pipe : pipes_) {
     ReadPipe(pipe);

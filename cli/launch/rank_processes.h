@@ -1,4 +1,4 @@
-// The processes of one host's ranks, from start to end.
+// Runs the processes of one host's ranks from start to end.
 #ifndef PENSTOCK_CLI_LAUNCH_RANK_PROCESSES_H_
 #define PENSTOCK_CLI_LAUNCH_RANK_PROCESSES_H_
 
@@ -28,23 +28,28 @@ struct RanksEnd {
     size_t rank;
     int code;                             // 1 to 255; 128 + N: ended by signal N.
     std::vector<std::string> last_lines;  // Of its output.
-    // What it wrote first to standard error, if that is no longer among the last lines.
+    // Its first lines on standard error that are no longer among the last lines.
     std::vector<std::string> first_error_lines = {};
   };
-  std::optional<Failure> failure;  // The first; absent: all ended with 0.
-  int signal = 0;                  // That was passed on to them; 0: none.
+  std::optional<Failure> failure;  // The first one; absent: all ended with 0.
+  int signal = 0;                  // The signal that was passed on to the ranks; 0: none.
 };
 
-// Runs until all ranks have ended, with all that they started: each is a process group of its own,
-// so that a terminal's Ctrl-C reaches it once, and gets every signal as a group. What StopSignals
-// takes for a wish is passed on to all, SIGHUP as SIGTERM. The first rank that fails ends the
-// others: by SIGTERM, and after `grace` by SIGKILL; so do ranks that have ended what they left
-// behind. If this process dies they get what SIGTERM is passed on as. Ranks wait for who reads what
-// they print, signals do not: once ranks are told to end, lines that find no place are dropped.
-// Not thread-safe; one at a time, in a process without other children.
+// Runs until all ranks, and all processes that they started, have ended. Each rank is a process
+// group of its own, which gets every signal as a group; so Ctrl-C in a terminal reaches it only
+// once. Signals that StopSignals takes for a request to stop are passed on to all ranks, SIGHUP as
+// SIGTERM.
+//
+// The first rank that fails ends the others: by SIGTERM, and after `grace` by SIGKILL. Processes
+// that ranks leave behind are ended in the same way. If this process dies, ranks get the signal as
+// which SIGTERM is passed on.
+//
+// Ranks wait for a slow reader of their output, but signals do not: once ranks are told to end,
+// lines that do not fit into the buffers are dropped. Not thread-safe; one at a time, in a process
+// without other children.
 class RankProcesses {
  public:
-  // A whole line without its end. `is_error`: of stderr.
+  // Gets a whole line without its end. `is_error`: the line is from stderr.
   using Sink = std::function<void(size_t rank, bool is_error, absl::string_view line)>;
 
   static constexpr size_t kLastLines = 20;
@@ -57,36 +62,39 @@ class RankProcesses {
   RankProcesses(const RankProcesses&) = delete;
   RankProcesses& operator=(const RankProcesses&) = delete;
 
-  // For programs that take another signal for the wish to end.
+  // Passes `signal` on as the signal `as`, for programs that end on another signal.
   void PassOn(int signal, int as) { passed_on_as_[signal] = as; }
 
-  // What the sink adds to `output`, which must outlive Run(), is written when it can be; while it
-  // is full ranks are not read.
+  // Lines that the sink adds to `output` are written when possible. While `output` is full, ranks
+  // are not read. `output` must outlive Run().
   void WriteTo(LineOutput& output) { outputs_.push_back(&output); }
 
-  // Errors: a system call that failed. A program that cannot be run is a rank that fails with 127.
+  // Returns an error if a system call failed. A program that cannot be run counts as a rank that
+  // failed with 127.
   absl::StatusOr<RanksEnd> Run();
 
  private:
   using Clock = std::chrono::steady_clock;
-  // Of a rank's output.
+  // Kept lines of a rank's output.
   struct KeptLines {
-    size_t count = 0;  // All of them; the last ones are kept.
+    size_t count = 0;  // Number of all lines; only the last ones are kept.
     std::deque<std::string> last = {};
-    std::vector<std::pair<size_t, std::string>> first_error_lines = {};  // With their places.
+    // With the number of lines before each.
+    std::vector<std::pair<size_t, std::string>> first_error_lines = {};
   };
   struct Pipe {
     size_t rank;
     bool is_error;
     int fd;
-    std::string partial;  // Of the line that has not ended.
+    std::string partial;  // The line that has not ended yet.
   };
 
   absl::Status StartAll();
   absl::Status Start(size_t rank);
   [[noreturn]] void Execute(size_t rank, const int (&out)[2], const int (&err)[2]) const;
   absl::Status Loop();
-  // Lines from ranks to outputs, until `timeout_ms` passed or something happened; false: nothing.
+  // Moves lines from ranks to outputs until something happened or `timeout_ms` passed. Returns
+  // false if nothing happened.
   absl::StatusOr<bool> MoveLines(int timeout_ms);
   bool MayRead();
   absl::Status WriteTheRest();
@@ -110,7 +118,7 @@ class RankProcesses {
   int signals_ = -1;  // A signalfd.
   StopSignals stop_signals_;
   std::map<pid_t, size_t> running_;
-  std::set<pid_t> groups_;  // Of ranks that run, and of those that left processes behind.
+  std::set<pid_t> groups_;  // Groups of running ranks, and of ranks that left processes behind.
   std::map<int, int> passed_on_as_;
   std::vector<Pipe> pipes_;
   std::vector<LineOutput*> outputs_;

@@ -20,7 +20,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-// Shell scripts as ranks; $RANK is their number.
+// The ranks are shell scripts; $RANK is their number.
 class RankProcessesTest : public testing::Test {
  protected:
   RanksEnd Run(const std::string& script, size_t ranks,
@@ -59,7 +59,7 @@ TEST_F(RankProcessesTest, TheFirstFailureEndsAllAndIsTold) {
 }
 
 TEST_F(RankProcessesTest, OnesThatIgnoreItAreKilled) {
-  // The child of a rank goes too.
+  // The child of a rank is killed too.
   const RanksEnd end =
       Run("if [ $RANK = 1 ]; then exit 1; fi; trap '' TERM; while true; do sleep 600; done", 2,
           std::chrono::milliseconds(200));
@@ -162,7 +162,7 @@ TEST_F(RankProcessesTest, SignalsAreHeardWhileNobodyReadsWhatIsPrinted) {
         most += line.size() + 1;
       });
   processes.WriteTo(output);
-  // Not a line more is read then, so that nothing but a timer tells of it.
+  // Then no more lines are read, so only a timer can cause the signal.
   signal(SIGALRM, [](int) { kill(getpid(), SIGTERM); });
   alarm(3);
   const RanksEnd end = processes.Run().value();

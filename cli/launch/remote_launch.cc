@@ -10,7 +10,8 @@
 namespace penstock {
 namespace {
 
-// Where rank 0 listens, for our programs and for those that know torchrun; -x may say otherwise.
+// Where rank 0 listens, for our programs and for those that know torchrun's variables. -x may
+// override the latter.
 std::vector<std::string> Rendezvous(const RemoteLaunch& launch) {
   const std::string& host = launch.hosts.front().name;
   std::vector<std::string> variables = {
@@ -29,8 +30,8 @@ bool IsOurs(const std::string& program) {
   return absl::StartsWith(program.substr(program.rfind('/') + 1), "penstock-");
 }
 
-// The program; one that is not ours behind a shell, which gives it torchrun's variables for what
-// its launcher calls rank, world size, local rank and local size.
+// Returns the command line of the program. A program that is not ours runs behind a shell, which
+// sets torchrun's variables to the launcher's rank, world size, local rank and local size.
 std::vector<std::string> WithTorchVariables(const std::vector<std::string>& program,
                                             const std::array<std::string, 4>& values) {
   if (program.empty() || IsOurs(program.front())) return program;
@@ -43,9 +44,10 @@ std::vector<std::string> WithTorchVariables(const std::vector<std::string>& prog
   return line;
 }
 
-// What programs need to be found, and what is meant for ours; the rest is each host's own.
+// Passes on the variables that programs need to be found and those of our programs. All others are
+// each host's own.
 bool IsPassedOn(const std::string& name) {
-  if (name == "PENSTOCK_RENDEZVOUS") return false;  // Set anew.
+  if (name == "PENSTOCK_RENDEZVOUS") return false;  // Each launch sets its own.
   return name == "PATH" || name == "LD_LIBRARY_PATH" || name == "PYTHONPATH" ||
          absl::StartsWith(name, "PENSTOCK_");
 }
@@ -77,7 +79,7 @@ std::vector<std::string> MpirunLine(const RemoteLaunch& launch) {
     absl::StrAppend(out, host.name, ":", host.slots);
   }));
   Append(line, {"--tag-output"});
-  // Ranks have threads of their own; one core each would starve them.
+  // Ranks have several threads, for which one core is too little.
   if (!absl::c_linear_search(launch.mpirun, "--bind-to")) Append(line, {"--bind-to", "none"});
   if (const std::string ssh = SshOptions(launch); !ssh.empty()) {
     Append(line, {"-mca", "plm_rsh_args", ssh});

@@ -28,7 +28,7 @@
 namespace penstock {
 namespace {
 
-// One that nothing listens at now.
+// Returns a port at which nothing listens now.
 absl::StatusOr<uint16_t> FreePort() {
   const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (socket.get() < 0) return ErrnoToStatus(errno, "socket");
@@ -67,7 +67,7 @@ absl::Status CheckGpusOfHosts(const LaunchFlags& flags, const std::vector<Launch
                                  "ranks share one where it is the only one, --gpus ", gpus[0]));
 }
 
-// As torchrun would, so that programs that know torchrun run under it too.
+// Sets the variables that torchrun sets, so that programs written for torchrun run too.
 absl::StatusOr<std::vector<Environment>> LocalEnvironments(const LaunchFlags& flags, uint32_t ranks,
                                                            uint32_t generation) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> gpus, Gpus(flags, ranks));
@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<Environment>> LocalEnvironments(const LaunchFlags& fl
   common["MASTER_PORT"] = absl::StrCat(port);
   common["TORCHELASTIC_RUN_ID"] = absl::StrCat("penstock-launch-", getpid());
   common["TORCHELASTIC_RESTART_COUNT"] = absl::StrCat(generation);
-  // Nobody else can take this name, as they could the port.
+  // Nobody else can take this name, while they could take the port.
   common["PENSTOCK_RENDEZVOUS"] =
       absl::StrCat("unix-abstract:penstock-launch-", getpid(), "-", generation);
   std::vector<Environment> environments(ranks, common);
@@ -92,13 +92,13 @@ absl::StatusOr<std::vector<Environment>> LocalEnvironments(const LaunchFlags& fl
   return environments;
 }
 
-// Where the lines go that ranks print.
+// The destinations of the ranks' lines.
 struct Outputs {
   LineOutput out{STDOUT_FILENO};
   LineOutput err{STDERR_FILENO};
 };
 
-// Prints lines; of "local" ones with their rank, which others have put there.
+// Prints lines. Marks "local" ones with their rank; other launchers have already done so.
 RankProcesses::Sink Print(const LaunchFlags& flags, absl::string_view launcher, RankFiles& files,
                           Outputs& outputs) {
   return [&flags, local = launcher == "local", &files, &outputs](size_t rank, bool is_error,
@@ -205,7 +205,7 @@ absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& 
   if (flags.verbose) PrintEscaped(stderr, "%s\n", absl::StrJoin(line, " "));
   Outputs outputs;
   RankProcesses processes(line, {environment}, Print(flags, launcher, files, outputs));
-  // Of SIGTERM both kill their ranks, mpirun a second later; SIGUSR1 they pass on.
+  // On SIGTERM both launchers kill their ranks, mpirun a second later. They pass SIGUSR1 on.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) processes.PassOn(signal, SIGUSR1);
   return RunAndPrint(processes, outputs);
 }

@@ -1,4 +1,4 @@
-// One start of all ranks, from their environment to their end.
+// Runs all ranks once, from their environment to their end.
 #ifndef PENSTOCK_CLI_LAUNCH_RUN_RANKS_H_
 #define PENSTOCK_CLI_LAUNCH_RUN_RANKS_H_
 
@@ -38,24 +38,25 @@ struct LaunchFlags {
   LaunchLine line;
 };
 
-// The name that this host has for others.
+// Returns the name under which other hosts know this host.
 std::string OwnHost();
 
-// The variables that every rank gets, whoever starts it. `generation` tells ranks of this start
-// from those of an earlier one; mpirun and srun have no variable for that.
+// Returns the variables that every rank gets, whichever launcher starts it. `generation`
+// distinguishes the ranks of this start from those of an earlier one; mpirun and srun have no
+// variable for that.
 Environment CommonEnvironment(const LaunchFlags& flags, uint32_t generation);
 
-// The variables of -x.
+// Returns the names of the variables of -x.
 std::set<std::string> NamesPassedOn(const LaunchFlags& flags);
 
-// Starts so many ranks on this host, prints what they print and writes it to `files`.
-// kInvalidArgument: --gpus names too few.
+// Starts `ranks` ranks on this host, prints their output and writes it to `files`.
+// kInvalidArgument: --gpus names too few GPUs.
 absl::StatusOr<RanksEnd> RunLocal(const LaunchFlags& flags, uint32_t ranks, uint32_t generation,
                                   RankFiles& files);
 
-// Starts the ranks of all hosts by `launcher`, "mpirun" or "srun", which marks the lines, passes
-// signals on and ends all when one rank fails. kInvalidArgument: as RunLocal(); --gpus names one
-// twice; or srun cannot place the ranks so.
+// Starts the ranks of all hosts with `launcher`, "mpirun" or "srun", which marks the lines, passes
+// signals on and ends all ranks when one fails. kInvalidArgument: as for RunLocal(); --gpus names a
+// GPU twice; or srun cannot place the ranks in this way.
 absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& launcher,
                                    const std::vector<LaunchHost>& hosts, uint32_t generation,
                                    RankFiles& files);
