@@ -18,7 +18,7 @@ namespace {
 
 constexpr absl::string_view kNpy = ".npy";
 
-// "x" of /data/x.npy and of x.npy.gz.
+// Returns "x" for /data/x.npy and for x.npy.gz.
 std::string FeatureOfFile(absl::string_view path) {
   const absl::string_view file = path.substr(path.rfind('/') + 1);
   const size_t end = file.rfind(kNpy);
@@ -107,7 +107,7 @@ absl::Status ArrayRecords::MakeRecord() {
   absl::Status invalid;
   for (Array& array : arrays_) {
     PENSTOCK_ASSIGN_OR_RETURN(const std::span<const uint8_t> row, array.reader.Next());
-    // The other arrays go on to their next row, too.
+    // After an invalid value, the other arrays still advance to their next row.
     invalid.Update(Annotate(AddRow(array, row), absl::StrCat(array.place, ": row ", row_ - 1)));
   }
   return invalid;

@@ -1,4 +1,4 @@
-// The rows of NumPy arrays as records.
+// Reads the rows of NumPy arrays as records.
 #ifndef PENSTOCK_CLI_PACK_ARRAY_RECORDS_H_
 #define PENSTOCK_CLI_PACK_ARRAY_RECORDS_H_
 
@@ -17,11 +17,11 @@
 namespace penstock {
 
 // Row i of each array is a feature of record i: bool and integers as int64, floats as float, and a
-// row of uint8 with at least one axis as bytes. A record is invalid if int64 or float does not hold
-// a number.
+// row of uint8 with at least one axis as bytes. A record is invalid if int64 or float cannot hold a
+// number.
 class ArrayRecords : public InputRecords {
  public:
-  // Each file is an array. The feature has the name of the file, without folder and ending. Gzip
+  // Each file is an array. The feature has the name of the file, without folder and extension. Gzip
   // and zstd are decompressed.
   static absl::StatusOr<std::unique_ptr<InputRecords>> OpenNpy(
       std::vector<std::unique_ptr<ByteSource>> sources);
@@ -47,7 +47,7 @@ class ArrayRecords : public InputRecords {
 
   const std::vector<std::unique_ptr<ByteSource>> sources_;
   std::vector<Array> arrays_;
-  uint64_t row_ = 0;  // The next one.
+  uint64_t row_ = 0;  // The next row.
   bool ended_ = false;
   ExampleBuilder builder_;
   std::vector<int64_t> ints_;

@@ -87,10 +87,12 @@ FeatureType TypeOfCell(absl::string_view cell) {
 
 bool ParseInt64(absl::string_view text, int64_t& value) { return absl::SimpleAtoi(text, &value); }
 
-// Through double: numbers beyond it become infinite there, and the text says whether it means that.
+// Parses a double first. A number beyond double becomes infinite there, and only the text shows
+// whether infinity is meant.
 bool ParseFloat(absl::string_view text, float& value) {
   double number = 0;
-  const bool hexadecimal = text.find_first_of("xX") != text.npos;  // No table means that.
+  // No table means hexadecimal numbers.
+  const bool hexadecimal = text.find_first_of("xX") != text.npos;
   if (hexadecimal || !absl::SimpleAtod(text, &number)) return false;
   const bool says_infinity = text.find_first_of("iI") != text.npos;
   if (std::isinf(number) && !says_infinity) return false;

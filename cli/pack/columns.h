@@ -20,21 +20,21 @@ struct Column {
 // Columns by their names. Not thread-safe.
 class Columns {
  public:
-  // With `chosen`, only those are wanted and no others are added. `text`:
-  // "id:int64,price:float,name" or empty. kInvalidArgument: an unknown type, a name that is empty
-  // or there twice.
+  // If `text` chooses columns, only those are wanted and no others are added. `text` is
+  // "id:int64,price:float,name" or empty. kInvalidArgument: an unknown type, or a name that is
+  // empty or repeated.
   static absl::StatusOr<Columns> Parse(absl::string_view text);
 
-  // Whether Parse() named the wanted ones.
+  // Whether Parse() got columns.
   bool chosen() const { return chosen_; }
   const std::vector<Column>& all() const { return columns_; }
 
   // Returns null if there is no such column.
   const Column* Find(absl::string_view name) const;
-  // The column of this name, which is added unless columns are chosen; null: it is not wanted.
+  // Returns the column of this name; adds it unless columns are chosen. Null: it is not wanted.
   Column* FindOrAdd(absl::string_view name);
 
-  // "id:int64,price:float", as Parse() reads it.
+  // Returns "id:int64,price:float", as Parse() reads it.
   std::string Text() const;
 
  private:
@@ -42,18 +42,18 @@ class Columns {
   bool chosen_ = false;
 };
 
-// The type that holds values of both, kNone being of no value: float for int64 and float, bytes
-// for bytes and a number.
+// Returns the type that holds values of both: float for int64 and float, bytes for bytes and a
+// number. kNone stands for no values.
 FeatureType CommonType(FeatureType a, FeatureType b);
 
-// The type of a number or text in a cell; kNone for an empty one. A whole number that int64 does
-// not hold is bytes: as a float it would lose digits.
+// Returns the type of a number or text in a cell; kNone for an empty cell. A whole number that
+// int64 cannot hold is bytes, because it would lose digits as a float.
 FeatureType TypeOfCell(absl::string_view cell);
 
-// False: it is none, or float does not hold it.
+// Each returns false if `text` is no such number, or if int64 or float cannot hold it.
 bool ParseInt64(absl::string_view text, int64_t& value);
 bool ParseFloat(absl::string_view text, float& value);
-// False: the number is finite, and no float is.
+// Returns false if the number is finite but its float is not.
 bool NarrowToFloat(double number, float& value);
 
 }  // namespace penstock

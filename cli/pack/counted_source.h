@@ -1,4 +1,4 @@
-// Counts what is read of a file.
+// Counts the bytes that are read from a file.
 #ifndef PENSTOCK_CLI_PACK_COUNTED_SOURCE_H_
 #define PENSTOCK_CLI_PACK_COUNTED_SOURCE_H_
 
@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-// `on_bytes` gets each number of bytes that were read. Thread-safe as far as that is.
+// Calls `on_bytes` with the number of bytes of each read. Thread-safe if `on_bytes` is.
 class CountedSource : public ByteSource {
  public:
   CountedSource(std::unique_ptr<ByteSource> source, const std::function<void(uint64_t)>& on_bytes)

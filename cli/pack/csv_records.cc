@@ -36,7 +36,7 @@ absl::Status CsvRecords::ReadHeader() {
   return absl::OkStatus();
 }
 
-// A column without a value in these rows is bytes, which hold anything.
+// A column without a value in these rows becomes bytes, which hold anything.
 void CsvRecords::Survey(TableColumns& table) {
   for (const std::string& name : names_) table.columns().FindOrAdd(name);
   std::vector<FeatureType> types(names_.size(), FeatureType::kNone);

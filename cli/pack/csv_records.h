@@ -1,4 +1,4 @@
-// The rows of a CSV file as records.
+// Reads the rows of a CSV file as records.
 #ifndef PENSTOCK_CLI_PACK_CSV_RECORDS_H_
 #define PENSTOCK_CLI_PACK_CSV_RECORDS_H_
 
@@ -18,15 +18,15 @@
 
 namespace penstock {
 
-// The first row names the columns. Each cell of another row is a feature of one value; an empty
-// cell is none. A row is invalid if it has another number of cells, or a cell that the type of its
-// column does not hold.
+// The first row names the columns. Each cell of a later row is a feature with one value; an empty
+// cell is no feature. A row is invalid if it has another number of cells, or a cell that the type
+// of its column cannot hold.
 class CsvRecords : public InputRecords {
  public:
-  // The first file decides the types of the columns that have none: the common type of their cells
-  // in the first TableColumns::kSampleRows rows. Gzip and zstd are decompressed.
-  // kInvalidArgument: the first row has a name that is empty or there twice, or other names than
-  // those of the files before; or a column that was chosen is not there.
+  // The first file decides the types of columns that have none: the common type of their cells in
+  // the first TableColumns::kSampleRows rows. Gzip and zstd are decompressed. kInvalidArgument: the
+  // first row has a name that is empty or repeated, or other names than the files before; or a
+  // chosen column is missing.
   static absl::StatusOr<std::unique_ptr<InputRecords>> Open(std::unique_ptr<ByteSource> source,
                                                             TableColumns& table);
 
@@ -48,7 +48,7 @@ class CsvRecords : public InputRecords {
   UnpackedStream stream_;
   CsvRows rows_;
   std::vector<std::string> names_;
-  std::vector<std::optional<Column>> columns_;  // Of each cell; absent: not wanted.
+  std::vector<std::optional<Column>> columns_;  // One for each cell; absent: not wanted.
   std::vector<std::string> cells_;
   ExampleBuilder builder_;
   bool ended_ = false;

@@ -1,4 +1,4 @@
-// The rows of comma-separated values, RFC 4180.
+// Splits comma-separated values (RFC 4180) into rows.
 #ifndef PENSTOCK_CLI_PACK_CSV_ROWS_H_
 #define PENSTOCK_CLI_PACK_CSV_ROWS_H_
 
@@ -13,19 +13,18 @@
 
 namespace penstock {
 
-// Lines end with CR LF or LF. A cell in quotes may hold commas, line breaks and doubled quotes.
-// Lines without anything are passed over. Bounded memory: a row, of at most 64 MiB. Not
-// thread-safe.
+// Lines end with CR LF or LF. A quoted cell may hold commas, line breaks and doubled quotes. Empty
+// lines are skipped. Uses bounded memory: one row, of at most 64 MiB. Not thread-safe.
 class CsvRows {
  public:
   // `bytes` must outlive this.
   explicit CsvRows(ByteStream& bytes) : lines_(bytes) {}
 
-  // Sets `cells` to those of the next row. False: the end. kInvalidArgument: the quotes of a row
-  // are wrong; the next line may be good. Other errors end the file.
+  // Sets `cells` to those of the next row. Returns false at the end. kInvalidArgument: the quotes
+  // of a row are wrong; the next line may be good. Other errors end the file.
   absl::StatusOr<bool> Next(std::vector<std::string>& cells);
 
-  // The line on which the last row begins.
+  // Number of the line on which the last row begins.
   uint64_t line() const { return line_; }
 
  private:
@@ -36,7 +35,7 @@ class CsvRows {
 
   TextLines lines_;
   uint64_t line_ = 0;
-  State state_ = State::kBegin;  // Of the cell that is being read.
+  State state_ = State::kBegin;  // State of the cell that is being read.
   size_t row_bytes_ = 0;
 };
 

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 using Row = std::vector<std::string>;
 
-// The rows up to the end; of one that is wrong, its line and message.
+// Returns the rows up to the end. An invalid row has only its line and message.
 std::vector<Row> ReadRows(const std::string& text) {
   const MemorySource source("a.csv", {text.begin(), text.end()});
   SourceStream stream(source);

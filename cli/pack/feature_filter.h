@@ -1,4 +1,4 @@
-// Which records lack a feature.
+// Finds records that lack a feature.
 #ifndef PENSTOCK_CLI_PACK_FEATURE_FILTER_H_
 #define PENSTOCK_CLI_PACK_FEATURE_FILTER_H_
 
@@ -20,9 +20,9 @@ class FeatureFilter {
 
   const std::vector<std::string>& names() const { return names_; }
 
-  // Whether the record lacks one of the features. A name may also be that of a feature list of a
-  // SequenceExample. As in TensorFlow, a feature of no kind is missing; one without values is not.
-  // kDataLoss: the record is no tf.train.Example.
+  // Returns whether the record lacks one of the features. A name may also be that of a feature list
+  // of a SequenceExample. As in TensorFlow, a feature without a kind is missing; a feature with an
+  // empty list is not. kDataLoss: the record is not a tf.train.Example.
   absl::StatusOr<bool> Lacks(std::span<const uint8_t> payload);
 
  private:

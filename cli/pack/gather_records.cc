@@ -123,7 +123,7 @@ class Gathering {
   // The file that is being read, or the last of several that are read together.
   std::string path_;
   FileIdentity identity_;
-  std::optional<uint32_t> file_;  // Its number, if it has records in place.
+  std::optional<uint32_t> file_;  // The file's number in `records()`, if it has records in place.
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The first pass over input that has no table of its records: where each record is.
+// The first pass over input that has no index of its records: finds where each record is.
 #ifndef PENSTOCK_CLI_PACK_GATHER_RECORDS_H_
 #define PENSTOCK_CLI_PACK_GATHER_RECORDS_H_
 
@@ -16,33 +16,33 @@
 namespace penstock {
 
 struct GatherOptions {
-  std::string folder;                  // Where a temporary file may lie.
-  bool skip_invalid = false;           // Instead of stopping at the first.
+  std::string folder;                  // For a temporary file.
+  bool skip_invalid = false;           // Otherwise the first invalid record ends the pass.
   std::vector<std::string> must_have;  // Features; records that lack one are left out.
-  std::string kind;                    // All else that decides the records: part of the key.
+  std::string kind;  // Everything else that determines the records: part of the key.
 };
 
 struct GatheredRecords {
   LocatedRecords records;
-  uint64_t num_lacking = 0;  // Left out for must_have.
-  uint64_t num_skipped = 0;  // Invalid ones.
-  // Why, each with file and place: the first of them.
+  uint64_t num_lacking = 0;  // Left out because of must_have.
+  uint64_t num_skipped = 0;  // Invalid records.
+  // The first of them, each with file, place and reason.
   static constexpr size_t kMaxListed = 1000;
   std::vector<std::string> skipped;
 };
 
-// Files whose records are made together; mostly one.
+// Files whose records are made together; usually one.
 using InputFiles = std::vector<std::string>;
 
-// Gets the open files of one InputFiles.
+// Makes the records of the open files of one InputFiles.
 using OpenRecords = std::function<absl::StatusOr<std::unique_ptr<InputRecords>>(
     std::vector<std::unique_ptr<ByteSource>>)>;
 
 // Reads all files once, in their order. Frames that a file has stay where they are; all other
-// records are copied to a temporary file (RecordSpool). The key covers path, size and
-// time of each file. `on_bytes` gets each number of bytes of the files that were read.
+// records are copied to a temporary file (RecordSpool). The key covers path, size and time of each
+// file. Calls `on_bytes` with the number of bytes of each read.
 //
-// An invalid record ends it, unless `skip_invalid`. kCancelled: an InterruptGuard took a signal.
+// Fails on an invalid record, unless `skip_invalid`. kCancelled: an InterruptGuard took a signal.
 absl::StatusOr<std::unique_ptr<GatheredRecords>> GatherRecords(
     const std::vector<InputFiles>& inputs, const OpenRecords& open, const GatherOptions& options,
     const std::function<void(uint64_t)>& on_bytes);

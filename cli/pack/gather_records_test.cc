@@ -20,8 +20,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// "FILE 0", "FILE 1" and so on, as many as the file has bytes; one after another byte than '.' is
-// invalid.
+// Makes "record 0", "record 1" and so on, one for each byte of the file. The record of a byte other
+// than '.' is invalid.
 class LettersAsRecords : public InputRecords {
  public:
   explicit LettersAsRecords(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}

@@ -21,9 +21,9 @@ namespace {
 
 // The longest record that an index accepts (ScanOptions::max_raw_chunk_bytes).
 constexpr uint64_t kMaxRecordBytes = uint64_t{64} << 20;
-// The longest file that is read to become a smaller image.
+// The longest file that is read to be stored as a smaller image.
 constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30;
-// A record has about so many bytes beside its image.
+// A record has about this many bytes beside its image.
 constexpr uint64_t kOtherBytes = 160;
 
 absl::Status Changed(const std::string& path) {
@@ -42,7 +42,7 @@ class ImageMaker : public RecordMaker {
     if (!made.invalid.ok()) return absl::OkStatus();
     PENSTOCK_RETURN_IF_ERROR(ReadFile(file));
     absl::StatusOr<std::span<const uint8_t>> encoded = Encode();
-    // Says nothing about the file.
+    // This error says nothing about the file.
     if (absl::IsResourceExhausted(encoded.status())) {
       return Annotate(encoded.status(), PathOf(file));
     }
@@ -102,7 +102,7 @@ class ImageMaker : public RecordMaker {
   ExampleBuilder builder_;
 };
 
-// JPEG of quality 90 takes about a quarter of a byte a pixel.
+// JPEG of quality 90 takes about a quarter of a byte per pixel.
 uint64_t EstimatedBytes(const ImageFile& file, const ShrinkOptions& options) {
   const uint64_t side = options.max_side;
   const uint64_t image = side == 0 ? file.size : std::min(file.size, side * side / 4 + 4096);
@@ -112,7 +112,7 @@ uint64_t EstimatedBytes(const ImageFile& file, const ShrinkOptions& options) {
 std::string KeyOf(const ImageFolder& folder, const ShrinkOptions& options) {
   KeyBuilder key;
   key.Add(absl::StrCat("images 1 ", options.max_side, " ", options.quality));
-  // The library decides what larger images become.
+  // The library determines the bytes of images that are stored smaller.
   if (options.max_side > 0) key.Add(ImageLibraryDigest());
   key.Add(uint64_t{folder.classes.size()});
   for (const std::string& name : folder.classes) key.Add(name);

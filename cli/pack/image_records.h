@@ -1,4 +1,4 @@
-// The images of a folder as records.
+// Makes records from the images of a folder.
 #ifndef PENSTOCK_CLI_PACK_IMAGE_RECORDS_H_
 #define PENSTOCK_CLI_PACK_IMAGE_RECORDS_H_
 
@@ -12,15 +12,15 @@
 
 namespace penstock {
 
-// Makes of each file a tf.train.Example with the features
+// Makes a tf.train.Example from each file, with the features
 //   image/class/label  int64, the class
 //   image/class/text   bytes, its name
-//   image/encoded      bytes: the file's, or what ImageShrinker makes of a large image
+//   image/encoded      bytes: the file's, or those that ImageShrinker makes from a large image
 //   image/filename     bytes, the path relative to the folder
 //
-// A record is invalid if ProbeImage() refuses the file, if a large one cannot be decoded, or if the
-// record would be longer than a chunk may be. An error: the file cannot be read, or has changed
-// since it was listed.
+// A record is invalid if ProbeImage() refuses the file, if a large image cannot be decoded, or if
+// the record would be longer than a chunk may be. It is an error if the file cannot be read, or has
+// changed since it was listed.
 class ImageRecords : public RecordSource {
  public:
   // Borrows `folder`.
@@ -28,7 +28,7 @@ class ImageRecords : public RecordSource {
 
   uint64_t size() const override { return folder_.files.size(); }
   uint64_t estimated_bytes() const override { return estimated_bytes_; }
-  // A hash of the options, the classes, and the path, size and time of each file.
+  // Returns a hash of the options, the classes, and the path, size and time of each file.
   std::string key() const override { return key_; }
   std::string Name(uint64_t index) const override;
   std::unique_ptr<RecordMaker> NewMaker() const override;

@@ -72,7 +72,7 @@ TEST_F(ImageRecordsTest, APipeIsNoFile) {
 
 TEST_F(ImageRecordsTest, ARecordFitsIntoAChunk) {
   const std::string file = folder_.Write("a/1.png", SmallPng(8, 8));
-  fs::resize_file(file, 65 << 20);  // A hole behind the image.
+  fs::resize_file(file, 65 << 20);  // A hole after the image.
   absl::Status invalid;
   EXPECT_OK(Make(List(), invalid));
   EXPECT_THAT(invalid, StatusIs(absl::StatusCode::kInvalidArgument,

@@ -1,4 +1,4 @@
-// Large images, stored smaller.
+// Stores large images smaller.
 #ifndef PENSTOCK_CLI_PACK_IMAGE_SHRINKER_H_
 #define PENSTOCK_CLI_PACK_IMAGE_SHRINKER_H_
 
@@ -18,8 +18,8 @@ namespace penstock {
 struct ShrinkOptions {
   static constexpr uint32_t kMostSide = 16384;
 
-  uint32_t max_side = 0;  // Of the longer side; 0: images stay as they are.
-  int quality = 90;       // Of the JPEGs that are written, 1 to 100.
+  uint32_t max_side = 0;  // Maximum length of the longer side; 0: images stay as they are.
+  int quality = 90;       // Quality of the JPEGs that are written, 1 to 100.
 };
 
 // Not thread-safe; keep one for each thread.
@@ -31,10 +31,11 @@ class ImageShrinker {
     return options_.max_side > 0 && std::max(info.width, info.height) > options_.max_side;
   }
 
-  // The image as a JPEG of reduced size, 4:2:0, by antialiased bilinear resampling. A grey one
-  // stays grey; others become colours, without alpha. The pixels stay as they are stored, and EXIF
-  // says the same orientation as before; nothing else is kept. Valid until the next call. Errors as
-  // ImageDecoder::Decode(). REQUIRES: IsLarge(info); `info` is what ProbeImage() said.
+  // Returns the image as a JPEG of reduced size, 4:2:0, made by antialiased bilinear resampling. A
+  // grey image stays grey; others become colour, without alpha. The pixels keep their stored
+  // orientation, and EXIF has the same orientation as before; nothing else of it is kept. Valid
+  // until the next call. Errors are those of ImageDecoder::Decode(). REQUIRES: IsLarge(info), where
+  // `info` is the result of ProbeImage().
   absl::StatusOr<std::span<const uint8_t>> Shrink(std::span<const uint8_t> bytes,
                                                   const ImageInfo& info);
 

@@ -1,4 +1,4 @@
-// A JSON object as a tf.train.Example.
+// Makes a tf.train.Example from a JSON object.
 #ifndef PENSTOCK_CLI_PACK_JSON_FEATURES_H_
 #define PENSTOCK_CLI_PACK_JSON_FEATURES_H_
 
@@ -16,17 +16,17 @@
 
 namespace penstock {
 
-// Numbers, strings and arrays of them are the values of a feature; true and false are 1 and 0. A
-// key whose value is null or an empty array is no feature. Not thread-safe.
+// Numbers, strings and arrays of them become the values of a feature; true and false become 1 and
+// 0. A key whose value is null or an empty array is no feature. Not thread-safe.
 class JsonFeatures {
  public:
-  // Borrows `columns`, and adds to it keys and types that it does not have.
+  // `columns` must outlive this, which adds missing keys and types to it.
   explicit JsonFeatures(Columns& columns) : columns_(columns) {}
 
-  // kInvalidArgument: the line is no JSON object, or a value is an object, an array of arrays or of
-  // different types, or not of its key's type.
+  // kInvalidArgument: the line is not a JSON object, or a value is an object, an array of arrays or
+  // of mixed types, or not of its key's type.
   absl::Status Read(absl::string_view line);
-  // The record of the last line, valid until the next call of Read().
+  // Returns the record of the last line, valid until the next call of Read().
   std::span<const uint8_t> Serialize() { return builder_.Serialize(); }
 
  private:
@@ -43,15 +43,15 @@ class JsonFeatures {
   std::vector<absl::string_view> texts_;
 };
 
-// Finds the types of keys in some lines.
+// Finds the types of keys from some lines.
 class JsonSurvey {
  public:
-  // Borrows `columns`.
+  // `columns` must outlive this.
   explicit JsonSurvey(Columns& columns) : columns_(columns) {}
 
   // Adds the keys of a line to the columns. A line that JsonFeatures refuses adds nothing.
   void Add(absl::string_view line);
-  // Sets the types of columns that have none. A column of text and numbers has the type of its
+  // Sets the types of columns that have none. A column of text and numbers gets the type of its
   // first value.
   void Finish();
 

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 class JsonFeaturesTest : public ::testing::Test {
  protected:
-  // "NAME:TYPE VALUE VALUE; " of each feature.
+  // Returns "NAME:TYPE VALUE VALUE; " for each feature.
   absl::StatusOr<std::string> Read(const std::string& line) {
     JsonFeatures features(columns_);
     if (absl::Status status = features.Read(line); !status.ok()) return status;

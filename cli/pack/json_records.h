@@ -1,4 +1,4 @@
-// The lines of a file as records, each a JSON object.
+// Reads the lines of a file as records; each line is a JSON object.
 #ifndef PENSTOCK_CLI_PACK_JSON_RECORDS_H_
 #define PENSTOCK_CLI_PACK_JSON_RECORDS_H_
 
@@ -16,13 +16,13 @@
 
 namespace penstock {
 
-// Each key is a feature. Lines that have only spaces are passed over. A record is invalid if its
-// line is no JSON object, or has a value that the type of the key does not hold.
+// Each key is a feature. Lines that have only spaces are skipped. A record is invalid if its line
+// is not a JSON object, or has a value that the type of the key cannot hold.
 class JsonRecords : public InputRecords {
  public:
-  // The first file decides the types of the keys that it has in its first TableColumns::kSampleRows
-  // lines; the first value decides the type of any other. Gzip and zstd are decompressed. Borrows
-  // `table`.
+  // The first file decides the types of the keys in its first TableColumns::kSampleRows lines. The
+  // first value decides the type of any other key. Gzip and zstd are decompressed. `table` must
+  // outlive the records.
   static absl::StatusOr<std::unique_ptr<InputRecords>> Open(std::unique_ptr<ByteSource> source,
                                                             TableColumns& table);
 
@@ -32,7 +32,7 @@ class JsonRecords : public InputRecords {
  private:
   JsonRecords(const ByteSource& source, TableColumns& table)
       : source_(source), stream_(source), lines_(stream_), features_(table.columns()) {}
-  // Next line that is not blank.
+  // Reads the next line that is not blank.
   absl::StatusOr<bool> NextLine(absl::string_view& line);
   void Survey(TableColumns& table);
 

@@ -1,4 +1,4 @@
-// The key of a RecordSource: a hash of all that decides its records.
+// Makes the key of a RecordSource: a hash of everything that determines its records.
 #ifndef PENSTOCK_CLI_PACK_KEY_BUILDER_H_
 #define PENSTOCK_CLI_PACK_KEY_BUILDER_H_
 

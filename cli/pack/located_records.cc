@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// Keeps some files open: a shuffled order visits them again and again.
+// Keeps some files open, because a shuffled order returns to them again and again.
 class LocatedRecords::Maker : public RecordMaker {
  public:
   explicit Maker(const LocatedRecords& records) : records_(records) {}

@@ -1,4 +1,4 @@
-// Records that lie as frames in files, found by a pass over the input.
+// Records that are frames in files, found by a pass over the input.
 #ifndef PENSTOCK_CLI_PACK_LOCATED_RECORDS_H_
 #define PENSTOCK_CLI_PACK_LOCATED_RECORDS_H_
 
@@ -15,22 +15,22 @@
 
 namespace penstock {
 
-// Keeps 16 bytes a record in memory; payloads are read when they are asked for, and their checksums
-// are verified again. Thread-safe once all is added.
+// Keeps 16 bytes per record in memory. Payloads are read on demand, and their checksums are
+// verified again. Thread-safe once everything is added.
 class LocatedRecords : public RecordSource {
  public:
   // The payload of the longest record that an index accepts (ScanOptions::max_raw_chunk_bytes).
   static constexpr uint64_t kMaxPayloadBytes = (uint64_t{64} << 20) - kFrameOverhead;
-  // An order of records has 32 bits for each.
+  // The order of records uses 32 bits for each.
   static constexpr uint64_t kMaxRecords = ~uint32_t{0};
 
-  // Returns the number of a file that is opened whenever it is needed, and must not change.
+  // Adds a file, which is opened whenever it is needed and must not change. Returns its number.
   uint32_t AddFile(const std::string& path, const FileIdentity& identity);
-  // Puts an open file in the place of that with this number.
+  // Replaces the file of this number by an open one.
   void SetOpenFile(uint32_t file, std::unique_ptr<FileSource> source);
 
-  // The frame of `payload_bytes` at `offset` of a file, behind all records so far.
-  // kResourceExhausted: there are kMaxRecords.
+  // Appends the record whose frame is at `offset` of a file. kResourceExhausted: there are already
+  // kMaxRecords.
   absl::Status Add(uint32_t file, uint64_t offset, uint64_t payload_bytes);
 
   void set_key(std::string key) { key_ = std::move(key); }

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// The host is little-endian, as the arrays are.
+// The host is little-endian, like the arrays.
 template <typename T>
 T LoadAs(std::span<const uint8_t> row, size_t at) {
   T value;

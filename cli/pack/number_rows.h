@@ -1,4 +1,4 @@
-// Numbers of a NumPy array as those of a feature.
+// Converts numbers of a NumPy array to those of a feature.
 #ifndef PENSTOCK_CLI_PACK_NUMBER_ROWS_H_
 #define PENSTOCK_CLI_PACK_NUMBER_ROWS_H_
 
@@ -11,12 +11,12 @@
 
 namespace penstock {
 
-// Sets `out` to the bool or integers of a row. kInvalidArgument: one is more than int64 holds.
+// Sets `out` to the bools or integers of a row. kInvalidArgument: int64 cannot hold one of them.
 absl::Status ReadInts(std::span<const uint8_t> row, const NpyHeader& header,
                       std::vector<int64_t>& out);
 
 // Sets `out` to the floats of a row, of 2, 4 or 8 bytes each. Doubles are rounded to the nearest
-// float. kInvalidArgument: a finite one is beyond float.
+// float. kInvalidArgument: a finite number is beyond float.
 absl::Status ReadFloats(std::span<const uint8_t> row, uint32_t item_bytes, std::vector<float>& out);
 
 }  // namespace penstock

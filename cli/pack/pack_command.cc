@@ -1,4 +1,4 @@
-// penstock pack: writes images or positions from other files as shards.
+// penstock pack: writes records of other files as shards.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr absl::string_view kKinds[] = {"npy", "npz", "csv", "jsonl"};
 
-// The kind that the first input's name stands for.
+// Returns the kind that the first input's name suggests.
 std::string KindOf(const PackOptions& options) {
   const std::string& input = options.inputs[0];
   std::error_code ignored;  // After an error, opening the folder fails too.
@@ -61,9 +61,9 @@ absl::Status Pack(PackOptions options, bool shrinks) {
   return PackPositions(std::move(options));
 }
 
-// A run that fails removes the folder that it made, if that is empty.
+// If the run fails, removes the folder that it made, if that is empty.
 absl::Status PackOrRemoveFolder(const PackOptions& options, bool shrinks) {
-  std::error_code ignored;  // A folder that cannot be seen cannot be removed either.
+  std::error_code ignored;  // A folder that is not visible cannot be removed either.
   const bool was_there = std::filesystem::exists(options.shards.folder, ignored);
   const absl::Status status = Pack(options, shrinks);
   if (!status.ok() && !was_there) std::filesystem::remove(options.shards.folder, ignored);

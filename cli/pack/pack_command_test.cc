@@ -1,4 +1,4 @@
-// `penstock pack` and `penstock chess generate` as a user calls them.
+// Tests `penstock pack` and `penstock chess generate` as a user calls them.
 #include <stdlib.h>
 
 #include <filesystem>

@@ -23,7 +23,7 @@
 namespace penstock {
 namespace {
 
-// "train" of /data/train/; "images" where the folder has no name.
+// Returns "train" for /data/train/; "images" if the folder has no name.
 std::string FolderName(const std::string& folder) {
   const std::string name = std::filesystem::path(NormalPath(folder)).filename().string();
   return name.empty() ? "images" : name;
@@ -42,10 +42,10 @@ absl::Status CheckFolders(const PackOptions& options) {
                                  ", where it would be a class: write to another folder"));
 }
 
-// Other shards of the folder may have been packed with the names that are there.
+// Other shards of the folder may have been packed with the existing class names.
 absl::Status CheckClasses(const ImageFolder& images, const PackOptions& options) {
   const std::string path = ClassesPath(options);
-  std::error_code ignored;  // Then it cannot be written either.
+  std::error_code ignored;  // If the file is not visible, it cannot be written either.
   if (options.shards.force || !std::filesystem::exists(path, ignored)) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> names, ReadClassNames(path));
   if (names == images.classes) return absl::OkStatus();

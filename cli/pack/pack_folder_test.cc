@@ -1,4 +1,4 @@
-// `penstock pack --from folder` as a user calls it, and what other commands make of it.
+// Tests `penstock pack --from folder` as a user calls it, and other commands on its shards.
 #include <filesystem>
 #include <map>
 #include <string>
@@ -38,7 +38,7 @@ class PackFolderTest : public CommandFixture {
   PackFolderTest()
       : CommandFixture({AddPackCommand, AddIndexCommand, AddInspectCommand, AddStreamCommand}) {}
 
-  // `penstock pack` of folder in/ to out/, with more options.
+  // Runs `penstock pack` on folder in/ to out/, with more options.
   int Pack(const std::vector<std::string>& more = {}) {
     std::vector<std::string> words = {"pack", "--from", "folder", folder_.File("in"), "-o", out()};
     words.insert(words.end(), more.begin(), more.end());
@@ -49,14 +49,14 @@ class PackFolderTest : public CommandFixture {
   std::string Write(const std::string& name, const std::string& content) const {
     return folder_.Write("in/" + name, content);
   }
-  // Two classes of three images.
+  // Writes two classes of three images.
   void WriteAnimals() const {
     for (int i = 0; i < 3; ++i) {
       Write(absl::StrCat("dog/", i, ".png"), SmallPng(20 + i, 10));
       Write(absl::StrCat("cat/sub/", i, ".jpg"), SmallJpeg(40, 30 + i));
     }
   }
-  // The records of all shards, in the order of the shards' names.
+  // Returns the records of all shards, in the order of the shards' names.
   std::vector<PackedImage> Records() const {
     std::vector<std::string> shards;
     for (const auto& entry : fs::directory_iterator(out())) {
@@ -179,7 +179,7 @@ TEST_F(PackFolderTest, LargeImagesBecomeSmallerJpegs) {
     EXPECT_EQ(image.info.format, ImageFormat::kJpeg);
     EXPECT_EQ((Size{image.info.width, image.info.height}), expected[i].first);
     EXPECT_EQ(image.info.components, expected[i].second);
-    // The gradient, at another size.
+    // The gradient in another size.
     const Gradient small(image.info.width, image.info.height, 3);
     for (size_t at = 0; i < 2 && at < small.bytes.size(); ++at) {
       ASSERT_NEAR(image.pixels.data[at], small.bytes[at], 12) << i << " " << at;
@@ -198,7 +198,7 @@ TEST_F(PackFolderTest, QualityDecidesTheBytes) {
   EXPECT_LT(size[false], size[true]);
 }
 
-// The pixels stay as stored, so that a spec with or without `orient` means the same for both.
+// The pixels stay as stored, so that a spec with or without `orient` has the same effect on both.
 TEST_F(PackFolderTest, SmallerImagesKeepTheirOrientation) {
   for (int orientation = 1; orientation <= 8; ++orientation) {
     Write(absl::StrCat("a/", orientation, ".jpg"), SmallJpeg(80, 40, 3, 0, orientation));
@@ -219,7 +219,7 @@ TEST_F(PackFolderTest, AnImageThatCannotBeMadeSmallerIsInvalid) {
   WriteAnimals();
   const std::string whole = SmallJpeg(400, 300);
   Write("cat/cut.jpg", whole.substr(0, whole.size() / 2));
-  ASSERT_EQ(Pack(), 0) << error_;  // Its header is right.
+  ASSERT_EQ(Pack(), 0) << error_;  // The header is valid, so packing accepts the image.
   EXPECT_EQ(Pack({"--max-side", "50", "--force"}), 1);
   EXPECT_THAT(error_, AllOf(HasSubstr("cat/cut.jpg: JPEG: the end marker is missing")));
 }

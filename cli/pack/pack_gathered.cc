@@ -22,7 +22,7 @@
 namespace penstock {
 namespace {
 
-// A file whose size is not known adds nothing; to open it fails later.
+// A file of unknown size adds nothing; opening it fails later.
 uint64_t BytesOfFiles(const std::vector<InputFiles>& inputs) {
   uint64_t total = 0;
   for (const InputFiles& files : inputs) {
@@ -41,17 +41,18 @@ uint64_t NumFiles(const std::vector<InputFiles>& inputs) {
   return files;
 }
 
-// "train" of train/, train.csv.gz and train-00000-of-00004.tfrecord; an ending is that of the kind.
+// Returns "train" for train/, train.csv.gz and train-00000-of-00004.tfrecord. The extension is that
+// of the kind.
 std::string NameOf(const PackOptions& options) {
   const std::string file = std::filesystem::path(NormalPath(options.inputs[0])).filename().string();
-  std::error_code ignored;  // A file that cannot be seen cannot be read either.
+  std::error_code ignored;  // A file that is not visible cannot be read either.
   if (std::filesystem::is_directory(options.inputs[0], ignored)) return file;
   const size_t end = file.find(absl::StrCat(".", options.from));
   return SetName(end == file.npos ? std::filesystem::path(file).stem().string()
                                   : file.substr(0, end));
 }
 
-// Inputs may be folders.
+// Checks that no input lies in the output folder. Inputs may be folders.
 absl::Status CheckApart(const PackOptions& options) {
   const std::string output = NormalPath(options.shards.folder);
   for (const std::string& input : options.inputs) {

@@ -1,4 +1,4 @@
-// What `penstock pack` does with input whose records it gathers first.
+// Packs input whose records `penstock pack` gathers first.
 #ifndef PENSTOCK_CLI_PACK_PACK_GATHERED_H_
 #define PENSTOCK_CLI_PACK_PACK_GATHERED_H_
 
@@ -11,13 +11,13 @@
 
 namespace penstock {
 
-// Each file as an input of its own.
+// Returns each file as an input of its own.
 std::vector<InputFiles> EachAlone(const std::vector<std::string>& files);
 
 // Gathers the records of the inputs and writes them as shards, both with a progress bar. `kind`
-// stands for all but PackOptions that decides the records. By default the shards have the name of
-// the first of options.inputs, without its ending and number. UsageError(): an input lies in the
-// output folder, which would then have its records twice.
+// describes everything except PackOptions that determines the records. By default the shards have
+// the name of the first of options.inputs, without its extension and number. UsageError(): an input
+// lies in the output folder, which would then contain its records twice.
 absl::Status PackGathered(const std::vector<InputFiles>& inputs, const OpenRecords& open,
                           const std::string& kind, PackOptions options);
 

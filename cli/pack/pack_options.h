@@ -11,7 +11,7 @@
 namespace penstock {
 
 struct PackOptions {
-  std::string from;  // Empty: by the inputs.
+  std::string from;  // Empty: guess from the inputs.
   std::vector<std::string> inputs;
   std::string compression = "none";
   std::vector<std::string> filter_missing;  // Features; records that lack one are left out.

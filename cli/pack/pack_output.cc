@@ -18,7 +18,7 @@
 namespace penstock {
 namespace {
 
-// "as data/a-00000-of-00002.tfrecord to data/a-00001-of-00002.tfrecord, 1.5 MiB"
+// Returns "as data/a-00000-of-00002.tfrecord to data/a-00001-of-00002.tfrecord, 1.5 MiB".
 std::string Placed(const WrittenShards& written) {
   std::string text = absl::StrCat("as ", written.paths.front());
   if (written.paths.size() > 1) absl::StrAppend(&text, " to ", written.paths.back());

@@ -14,17 +14,17 @@
 
 namespace penstock {
 
-// The options' name of shards, or else `default_name`, and compression. UsageError(): the name is
-// no plain file name. Further errors as CheckOutput(), which makes the folder.
+// Sets the shards' name, by default `default_name`, and their compression. UsageError(): the name
+// is not a plain file name. Other errors are those of CheckOutput(), which makes the folder.
 absl::Status PrepareOutput(const std::string& default_name, PackOptions& options);
 
-// WriteShards() with a progress bar; tells on stderr what an earlier run has finished. `unit`:
-// "images". `before_naming` may be empty. REQUIRES: an InterruptGuard lives.
+// Calls WriteShards() with a progress bar, and reports on stderr what an earlier run has finished.
+// `unit`: "images". `before_naming` may be empty. REQUIRES: an InterruptGuard lives.
 absl::StatusOr<WrittenShards> WriteWithProgress(
     const RecordSource& source, const PackOptions& options, const std::string& unit,
     const std::function<absl::Status()>& before_naming = {});
 
-// With --json, writes a summary of the shards, and `more`.
+// With --json, writes a summary of the shards, including `more`.
 absl::Status WriteSummary(const WrittenShards& written, const PackOptions& options,
                           const nlohmann::json& more);
 

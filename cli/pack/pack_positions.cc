@@ -20,7 +20,7 @@ std::string InputName(const std::string& input) {
   return input == "-" ? "positions" : std::filesystem::path(input).stem().string();
 }
 
-// 0, that is unknown, if any input has no size (a pipe).
+// Returns 0, which means unknown, if any input has no size (a pipe).
 uint64_t TotalBytes(const std::vector<std::string>& inputs) {
   uint64_t total = 0;
   for (const std::string& input : inputs) {

@@ -1,4 +1,4 @@
-// `penstock pack --from tfrecord` as a user calls it, and what other commands make of it.
+// Tests `penstock pack --from tfrecord` as a user calls it, and other commands on its shards.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -46,7 +46,7 @@ class PackShardsTest : public CommandFixture {
   }
   std::string out() const { return folder_.File("out"); }
 
-  // Records [first, first + count) as one file.
+  // Writes records [first, first + count) as one file.
   std::string Write(const std::string& name, int first, int count,
                     Compression compression = Compression::kNone) const {
     ShardBuilder shard;
@@ -55,7 +55,7 @@ class PackShardsTest : public CommandFixture {
     return folder_.Write(name, shard.text());
   }
 
-  // Content of each shard by its name.
+  // Returns the content of each shard by its name.
   std::map<std::string, std::string> Shards() const {
     std::map<std::string, std::string> shards;
     for (const auto& entry : fs::directory_iterator(out())) {
@@ -64,7 +64,7 @@ class PackShardsTest : public CommandFixture {
     }
     return shards;
   }
-  // The records of all shards, in the order of the shards' names.
+  // Returns the records of all shards, in the order of the shards' names.
   std::vector<std::string> Records() const {
     std::vector<std::string> records;
     for (const auto& [file, content] : Shards()) {

@@ -20,7 +20,7 @@ namespace {
 using OpenTable = absl::StatusOr<std::unique_ptr<InputRecords>> (*)(std::unique_ptr<ByteSource>,
                                                                     TableColumns&);
 
-// Says which columns and types the first file has, in the form of --columns.
+// Reports the columns and types of the first file, in the form of --columns.
 void TellColumns(const TableColumns& table) {
   PrintEscaped(stderr, "penstock: --columns %s\n", table.columns().Text());
 }

@@ -1,4 +1,4 @@
-// `penstock pack` from csv, jsonl, npy and npz as a user calls it.
+// Tests `penstock pack` from csv, jsonl, npy and npz as a user calls it.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -40,7 +40,7 @@ class PackTablesTest : public CommandFixture {
   }
   std::string out() const { return folder_.File("out"); }
 
-  // "NAME=VALUE VALUE NAME=..." of each record; numbers of float end with f.
+  // Returns "NAME=VALUE VALUE NAME=..." for each record; numbers of float end with f.
   std::vector<std::string> Records() const {
     std::vector<std::string> paths, records;
     for (const auto& entry : fs::directory_iterator(out())) paths.push_back(entry.path());
@@ -160,7 +160,7 @@ class PackArraysTest : public PackTablesTest {
  protected:
   static constexpr uint32_t kImage[] = {2, 3};
 
-  // Images "abcdef" and "ghijkl", scores 0.5 and -2.
+  // Writes the images "abcdef" and "ghijkl" with the scores 0.5 and -2.
   std::string WriteNpz(const std::string& name) const {
     NpzWriter npz = NpzWriter::Create(folder_.File(name),
                                       {{"image", Dtype::kU8, {2, 3}}, {"score", Dtype::kF64, {}}})

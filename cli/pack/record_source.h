@@ -1,4 +1,4 @@
-// The records of an input of `penstock pack`, whatever kind it is.
+// The records of an input of `penstock pack` of any kind.
 #ifndef PENSTOCK_CLI_PACK_RECORD_SOURCE_H_
 #define PENSTOCK_CLI_PACK_RECORD_SOURCE_H_
 
@@ -11,35 +11,35 @@
 
 namespace penstock {
 
-// Makes records for one thread.
+// Makes records on one thread.
 class RecordMaker {
  public:
   struct Made {
     std::span<const uint8_t> payload;  // Valid until the next call.
-    absl::Status invalid;              // Why there is no such record: a fact about the input.
+    absl::Status invalid;              // Not OK: the record is invalid because of the input.
   };
 
   virtual ~RecordMaker() = default;
 
-  // Makes record `index`. An error is one of reading: the record may be a good one.
+  // Makes record `index`. It is an error if reading fails; the record may be good.
   virtual absl::Status Make(uint64_t index, Made& made) = 0;
 };
 
-// Records by number, in the order of the input. Thread-safe.
+// Gives access to records by number, in the order of the input. Thread-safe.
 class RecordSource {
  public:
   virtual ~RecordSource() = default;
 
   virtual uint64_t size() const = 0;
-  // About the bytes of all records in shards. Shards and chunks follow it: what is packed again
-  // alike must have the same.
+  // Returns the approximate size of all records in shards. It determines the number of shards and
+  // the size of chunks, so it must be the same whenever the same input is packed again.
   virtual uint64_t estimated_bytes() const = 0;
-  // Stands for all that decides the records: with an equal key a run goes on where another was
-  // stopped. Empty: every run begins anew.
+  // Identifies everything that determines the records. A run continues a stopped run with an equal
+  // key. Empty: every run starts from the beginning.
   virtual std::string key() const { return ""; }
-  // How people know record `index`.
+  // Returns the name of record `index` for messages.
   virtual std::string Name(uint64_t index) const = 0;
-  // The maker borrows this source.
+  // This source must outlive the maker.
   virtual std::unique_ptr<RecordMaker> NewMaker() const = 0;
 };
 

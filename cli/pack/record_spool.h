@@ -1,4 +1,4 @@
-// A temporary file of records, for input that cannot be read at any place.
+// A temporary file of records, for input without random access.
 #ifndef PENSTOCK_CLI_PACK_RECORD_SPOOL_H_
 #define PENSTOCK_CLI_PACK_RECORD_SPOOL_H_
 
@@ -15,17 +15,17 @@
 
 namespace penstock {
 
-// The file has no name, so that it is gone when the process ends, however that ends. It holds
-// frames without compression. Not thread-safe.
+// The file has no name, so that it vanishes when the process ends in any way. It holds uncompressed
+// frames. Not thread-safe.
 class RecordSpool {
  public:
-  // On the file system of `folder`, which must be there.
+  // Creates the file on the file system of `folder`, which must exist.
   static absl::StatusOr<RecordSpool> Create(const std::string& folder);
 
   // Appends the record as a frame. Returns its offset. kResourceExhausted: the disk is full.
   absl::StatusOr<uint64_t> Append(std::span<const uint8_t> payload);
 
-  // All that was appended. Once; nothing may follow.
+  // Returns everything that was appended. May be called once; nothing may follow.
   absl::StatusOr<std::unique_ptr<FileSource>> Finish();
 
  private:

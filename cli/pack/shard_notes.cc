@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Takes the number at the front of `line` and the space behind it.
+// Parses the number at the front of `line` and removes it with the space after it.
 bool TakeNumber(absl::string_view& line, uint64_t& number) {
   const size_t space = line.find(' ');
   if (space == line.npos || !absl::SimpleAtoi(line.substr(0, space), &number)) return false;
@@ -22,7 +22,7 @@ void ShardNotes::Skip(uint64_t index, absl::string_view reason) {
   if (num_skipped++ < kMaxListed) skipped.push_back({index, Escaped(reason)});
 }
 
-// "RECORDS NUM_SKIPPED", then "INDEX REASON" for each that is listed.
+// Writes "RECORDS NUM_SKIPPED", then "INDEX REASON" for each listed record.
 std::string ShardNotes::Serialize() const {
   std::string text = absl::StrCat(records, " ", num_skipped, "\n");
   for (const SkippedRecord& record : skipped) {

@@ -1,4 +1,4 @@
-// Notes about a finished shard, kept beside it for the run that goes on.
+// Notes about a finished shard, kept beside it for the run that continues.
 #ifndef PENSTOCK_CLI_PACK_SHARD_NOTES_H_
 #define PENSTOCK_CLI_PACK_SHARD_NOTES_H_
 
@@ -27,7 +27,7 @@ struct ShardNotes {
   void Skip(uint64_t index, absl::string_view reason);
 
   std::string Serialize() const;
-  // kDataLoss: not what Serialize() writes.
+  // kDataLoss: the text was not written by Serialize().
   static absl::StatusOr<ShardNotes> Parse(absl::string_view text);
 };
 

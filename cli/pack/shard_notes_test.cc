@@ -34,7 +34,7 @@ TEST(ShardNotesTest, CutNotesAreRefused) {
   notes.Skip(3, "x");
   const std::string text = notes.Serialize();  // "12 1\n3 x\n"
   for (size_t size = 0; size < text.size(); ++size) {
-    if (size == 5) continue;  // A line's end: fewer are listed than were counted.
+    if (size == 5) continue;  // At the end of a line: fewer records are listed than were counted.
     EXPECT_FALSE(ShardNotes::Parse(text.substr(0, size)).ok()) << size;
   }
 }

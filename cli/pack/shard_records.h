@@ -1,4 +1,4 @@
-// The records of a TFRecord shard as input.
+// Reads the records of a TFRecord shard as input.
 #ifndef PENSTOCK_CLI_PACK_SHARD_RECORDS_H_
 #define PENSTOCK_CLI_PACK_SHARD_RECORDS_H_
 
@@ -13,8 +13,8 @@
 namespace penstock {
 
 // The shard may be compressed, in members of any size. A damaged record is invalid, and so is one
-// that is longer than an index accepts. If nobody knows where the next record begins, the rest of
-// the file is part of the invalid record.
+// that is longer than an index accepts. If the start of the next record is unknown, the rest of the
+// file is part of the invalid record.
 class ShardRecords : public InputRecords {
  public:
   explicit ShardRecords(std::unique_ptr<ByteSource> source);

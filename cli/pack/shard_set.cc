@@ -26,7 +26,7 @@ uint64_t CeilDiv(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
 
-// Whether `file` is NAME-DDDDD-of-DDDDD.tfrecord, digits of any number.
+// Returns whether `file` is NAME-DDDDD-of-DDDDD.tfrecord, with any number of digits.
 bool IsShardOf(absl::string_view name, absl::string_view file) {
   const auto skip_digits = [&file] {
     const size_t before = file.size();

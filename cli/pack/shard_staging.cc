@@ -31,7 +31,7 @@ std::string FolderOf(const std::string& folder, const std::string& name) {
 
 bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-// Also where another run has removed the file since it was opened.
+// Refuses the lock also if another run has removed the file since it was opened.
 absl::Status Lock(const UniqueFd& fd, const std::string& folder) {
   struct stat info {};
   const bool locked = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
@@ -94,7 +94,7 @@ absl::Status ShardStaging::BeginPlacing() {
 
 absl::Status ShardStaging::Remove() {
   PENSTOCK_RETURN_IF_ERROR(RemoveAllBut(kKeyFile));
-  // Last of all: it is the lock.
+  // The key file is the lock, so it is removed last.
   std::error_code error;
   fs::remove(PathOf(kKeyFile), error);
   if (!error) fs::remove(folder_, error);

@@ -1,4 +1,4 @@
-// A hidden folder in which finished shards wait for the others.
+// A hidden folder that holds finished shards until all shards are finished.
 #ifndef PENSTOCK_CLI_PACK_SHARD_STAGING_H_
 #define PENSTOCK_CLI_PACK_SHARD_STAGING_H_
 
@@ -10,33 +10,34 @@
 
 namespace penstock {
 
-// The hidden folder FOLDER/.NAME.partial, which no program takes for a part of the data. It has the
-// finished shards of a run under their final names, notes about them, the run's key, and, once all
-// shards are finished and get their places in FOLDER, a mark of that. Thread-compatible.
+// The hidden folder FOLDER/.NAME.partial, which no program mistakes for data. It has the finished
+// shards of a run under their final names, notes about them, and the run's key. Once all shards are
+// finished and are moved to FOLDER, it also has a mark for that. Thread-compatible.
 class ShardStaging {
  public:
-  // Takes the folder for this run alone. What a run with the same `key` left there stays; all else
-  // in it is removed. With an empty key nothing stays, and the destructor leaves nothing.
-  // kUnavailable: another run has it.
+  // Locks the folder for this run. Keeps what a run with the same `key` left there, and removes
+  // everything else in it. With an empty key nothing is kept, and the destructor removes the
+  // folder. kUnavailable: another run has locked it.
   static absl::StatusOr<ShardStaging> Open(const std::string& folder, const std::string& name,
                                            const std::string& key);
-  // Whether a run that gave its shards their places was stopped at that, whatever its key.
+  // Whether a run, with any key, was stopped while it moved its shards to FOLDER.
   static bool StoppedWhilePlacing(const std::string& folder, const std::string& name);
 
   ShardStaging(ShardStaging&& other) = default;
   ~ShardStaging();
 
-  // The path of `file` in the folder.
+  // Returns the path of `file` in the folder.
   std::string PathOf(const std::string& file) const { return folder_ + "/" + file; }
 
-  // All shards are finished: they get their places from here on, whatever happens.
+  // Call this when all shards are finished. From here on they are moved to FOLDER, even by a later
+  // run.
   absl::Status BeginPlacing();
   bool placing() const { return placing_; }
 
   // Whether Open() removed what a run with another key had left.
   bool discarded() const { return discarded_; }
 
-  // The run is done. Removes the folder.
+  // Removes the folder at the end of the run.
   absl::Status Remove();
 
  private:

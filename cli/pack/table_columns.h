@@ -10,10 +10,10 @@
 
 namespace penstock {
 
-// The first file decides them. Not thread-safe.
+// The first file determines them. Not thread-safe.
 class TableColumns {
  public:
-  // So many rows of the first file decide the types of columns.
+  // This many rows of the first file determine the types of columns.
   static constexpr size_t kSampleRows = 1000;
 
   explicit TableColumns(Columns columns) : columns_(std::move(columns)) {}
@@ -21,7 +21,7 @@ class TableColumns {
   Columns& columns() { return columns_; }
   const Columns& columns() const { return columns_; }
 
-  // Whether a file has decided them, and its name.
+  // Whether a file has determined the columns, and its name.
   bool known() const { return !first_file_.empty(); }
   const std::string& first_file() const { return first_file_; }
   void SetKnown(absl::string_view first_file) { first_file_ = std::string(first_file); }
@@ -31,7 +31,7 @@ class TableColumns {
   std::string first_file_;
 };
 
-// The beginning of a value, for messages.
+// Returns the beginning of a value, for messages.
 inline std::string Shortened(absl::string_view text) {
   constexpr size_t kShown = 40;
   return text.size() <= kShown ? std::string(text) : std::string(text.substr(0, kShown)) + "...";

@@ -1,4 +1,4 @@
-// Lines of a file that may be large.
+// Reads lines of a file that may be large.
 #ifndef PENSTOCK_CLI_PACK_TEXT_LINES_H_
 #define PENSTOCK_CLI_PACK_TEXT_LINES_H_
 
@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-// A byte order mark at the beginning of the file is left out. Bounded memory: a line and 256 KiB.
+// Skips a byte order mark at the beginning of the file. Uses bounded memory: one line and 256 KiB.
 // Not thread-safe.
 class TextLines {
  public:
@@ -21,19 +21,19 @@ class TextLines {
   // `bytes` must outlive this.
   explicit TextLines(ByteStream& bytes) : bytes_(bytes) {}
 
-  // The next line without its line feed, valid until the next call. False: the end.
-  // kResourceExhausted: it has more than kMaxLineBytes; nothing may follow.
+  // Sets `line` to the next line without its line feed, valid until the next call. Returns false at
+  // the end. kResourceExhausted: the line has more than kMaxLineBytes; call nothing after that.
   absl::StatusOr<bool> Next(absl::string_view& line);
 
-  // The number of the last line; the first is 1.
+  // Number of the last line; the first is 1.
   uint64_t number() const { return number_; }
 
  private:
-  // False: the end.
+  // Returns false at the end.
   absl::StatusOr<bool> ReadMore();
 
   ByteStream& bytes_;
-  std::vector<char> buffer_;  // What is not yet a line: [begin_, size).
+  std::vector<char> buffer_;  // Bytes that are not yet a line: [begin_, size).
   size_t begin_ = 0;
   bool ended_ = false;
   uint64_t number_ = 0;

@@ -41,7 +41,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The number of the record at each place of the output.
+// Returns the number of the record at each place of the output.
 std::vector<uint32_t> Order(uint64_t size, const std::optional<uint64_t>& seed) {
   std::vector<uint32_t> order(size);
   std::iota(order.begin(), order.end(), 0);
@@ -49,7 +49,7 @@ std::vector<uint32_t> Order(uint64_t size, const std::optional<uint64_t>& seed) 
   return order;
 }
 
-// Options that decide the bytes of the shards, beside the source.
+// Covers the source and the options that determine the bytes of the shards.
 std::string KeyOf(const RecordSource& source, const ShardOptions& options) {
   if (source.key().empty()) return "";
   return absl::StrCat("penstock pack 1 ", source.key(), " ", CompressionName(options.compression),
@@ -57,7 +57,7 @@ std::string KeyOf(const RecordSource& source, const ShardOptions& options) {
                       options.seed ? absl::StrCat("seed ", *options.seed) : "in order", "\n");
 }
 
-// The same status, with its payloads, and `text` behind its message.
+// Returns the same status, with its payloads, and with `text` after its message.
 absl::Status Append(const absl::Status& status, const std::string& text) {
   absl::Status longer(status.code(), absl::StrCat(status.message(), text));
   status.ForEachPayload(
@@ -114,7 +114,7 @@ class PackRun {
     return staging_.PathOf(absl::StrCat(FileOf(shard), ".notes"));
   }
 
-  // The shard's part of order_.
+  // Returns the shard's part of order_.
   std::span<const uint32_t> PartOf(uint64_t shard) const {
     const auto bound = [&](uint64_t s) {
       return options_.records_per_shard > 0
@@ -135,8 +135,8 @@ class PackRun {
     if (callbacks_.on_finished) callbacks_.on_finished(shards, records);
   }
 
-  // The notes of a shard that an earlier run finished. One of which it skipped records is to be
-  // written again if none may be skipped.
+  // Returns the notes of a shard that an earlier run finished. If that run skipped records of the
+  // shard and now none may be skipped, the shard must be written again.
   std::optional<ShardNotes> FinishedShard(uint64_t shard) const {
     if (!staging_.placing() && access(staging_.PathOf(FileOf(shard)).c_str(), F_OK) != 0) {
       return std::nullopt;
@@ -151,7 +151,7 @@ class PackRun {
     const size_t wanted =
         options_.threads > 0 ? static_cast<size_t>(options_.threads) : ReadMachineLimits().cores;
     {
-      // This thread is one of them, and does without those that cannot be started.
+      // This thread counts as one of them. If some cannot be started, the others do their work.
       std::vector<std::jthread> others;
       while (others.size() + 1 < std::min<uint64_t>(wanted, num_shards_)) {
         absl::StatusOr<std::jthread> other = StartThread("that packs", [this] { WriteSome(); });
@@ -164,7 +164,7 @@ class PackRun {
     return status_;
   }
 
-  // Takes shards until there are none or one failed.
+  // Takes shards until none is left or one failed.
   void WriteSome() {
     const std::unique_ptr<RecordMaker> maker = source_.NewMaker();
     while (true) {
@@ -177,7 +177,7 @@ class PackRun {
         continue;
       }
       MutexLock lock(&mutex_);
-      // The first in the order of the shards, so that runs report alike.
+      // Report the failed shard with the lowest number, so that equal runs report the same.
       if (status_.ok() || shard < failed_shard_) {
         status_ = notes.status();
         failed_shard_ = shard;
@@ -201,7 +201,7 @@ class PackRun {
     }
     if (callbacks_.on_records) callbacks_.on_records(dealt - told);
     PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
-    // The notes first: a shard that is there is finished.
+    // Write the notes first, because a shard that exists counts as finished.
     PENSTOCK_RETURN_IF_ERROR(WriteFileAtomically(NotesPath(shard), BytesOf(notes.Serialize())));
     PENSTOCK_RETURN_IF_ERROR(writer.Finish());
     return notes;
@@ -241,7 +241,7 @@ class PackRun {
     return written;
   }
 
-  // Those that an earlier run has placed are no longer where they waited.
+  // Shards that an earlier run has moved are no longer in the hidden folder.
   absl::Status PlaceAll(const std::vector<std::string>& paths) const {
     for (uint64_t shard = 0; shard < num_shards_; ++shard) {
       const std::string from = staging_.PathOf(FileOf(shard));
@@ -266,7 +266,7 @@ class PackRun {
     return absl::OkStatus();
   }
 
-  // Adds what there is to go on with.
+  // Appends to the message how to continue.
   absl::Status Advise(const absl::Status& status) const {
     const auto finished = static_cast<uint64_t>(
         std::count_if(notes_.begin(), notes_.end(), [](const auto& n) { return n.has_value(); }));
@@ -283,7 +283,7 @@ class PackRun {
                      " are needed in ", options_.folder, ", then run the command again"));
   }
 
-  // After as much, progress is told.
+  // Report progress after this many.
   static constexpr uint64_t kRecordsAtOnce = 1024;
   static constexpr uint64_t kBytesAtOnce = uint64_t{64} << 10;
 
@@ -294,7 +294,8 @@ class PackRun {
   const ShardWriterOptions writer_options_;
   const uint64_t num_shards_;
   const std::vector<uint32_t> order_;
-  std::vector<std::optional<ShardNotes>> notes_;  // Of finished shards; each is one thread's.
+  // Set for finished shards; only one thread writes each.
+  std::vector<std::optional<ShardNotes>> notes_;
   std::atomic<uint64_t> next_ = 0;
   std::atomic<bool> failed_ = false;
 
@@ -306,7 +307,7 @@ class PackRun {
 }  // namespace
 
 absl::Status CheckOutput(const ShardOptions& options) {
-  // Then WriteShards() knows whether those that stand there are of this run.
+  // Then WriteShards() knows whether the existing shards are from this run.
   if (ShardStaging::StoppedWhilePlacing(options.folder, options.name)) return absl::OkStatus();
   return ExistingShards(options).status();
 }

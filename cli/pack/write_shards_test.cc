@@ -28,7 +28,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Records "record 0" and so on; those in `invalid` are not.
+// Makes "record 0" and so on; the records in `invalid` are invalid.
 class TextSource : public RecordSource {
  public:
   explicit TextSource(uint64_t size, std::string key = "") : size_(size), key_(std::move(key)) {}
@@ -81,7 +81,7 @@ class WriteShardsTest : public ::testing::Test {
                                       const PackCallbacks& callbacks = {}) const {
     return WriteShards(source, options_, callbacks);
   }
-  // Name and content of all that stands in the folder, hidden or not.
+  // Returns name and content of all files in the folder, hidden or not.
   static std::map<std::string, std::string> Files(const std::string& folder) {
     std::map<std::string, std::string> files;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -111,7 +111,7 @@ class WriteShardsTest : public ::testing::Test {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
   }
-  // The shards of a run that nothing stops.
+  // Returns the shards of a run that is not stopped.
   std::map<std::string, std::string> Undisturbed(const RecordSource& source) {
     ShardOptions options = options_;
     options.folder = folder_.File("undisturbed");
@@ -143,7 +143,8 @@ TEST_F(WriteShardsTest, AKilledRunGoesOnToTheSameBytes) {
     };
     Write(source).IgnoreError();
   });
-  EXPECT_EQ(Files().count("a-00000-of-00010.tfrecord"), 0u);  // No name before all are finished.
+  // No shard gets its name before all are finished.
+  EXPECT_EQ(Files().count("a-00000-of-00010.tfrecord"), 0u);
   uint64_t made = 0, finished = 0, kept_records = 0;
   source.on_make = [&](uint64_t) { ++made; };
   ASSERT_OK(Write(source, {.on_finished = [&](uint64_t shards, uint64_t records) {

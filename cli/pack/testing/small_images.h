@@ -1,4 +1,4 @@
-// Encoded images that tests make.
+// Makes encoded images for tests.
 #ifndef PENSTOCK_CLI_PACK_TESTING_SMALL_IMAGES_H_
 #define PENSTOCK_CLI_PACK_TESTING_SMALL_IMAGES_H_
 
@@ -11,7 +11,8 @@
 
 namespace penstock {
 
-// A gradient: red grows to the right, green downwards, blue is `blue`; of one channel the red.
+// A gradient: red grows to the right, green downwards, blue is `blue`. With one channel, it has
+// only the red.
 struct Gradient {
   Gradient(uint32_t width, uint32_t height, int channels, uint8_t blue = 0) {
     for (uint32_t y = 0; y < height; ++y) {
