@@ -1,4 +1,4 @@
-// The cells of records on a sheet: decoded, and as they are stored.
+// Tests the cells of records on a sheet: decoded, and as they are stored.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -81,7 +81,7 @@ TEST(DecodedCellsTest, ASpecWithoutPicturesIsRefusedWithWhatItHas) {
                AllOf(HasSubstr("no pictures, u8 [height, width, 1 or 3]"), HasSubstr("y (i64)"))));
 }
 
-// Columns of many different levels, so that another crop is another picture.
+// The image has columns of many different levels, so that different crops are different pictures.
 std::vector<uint8_t> CropOf(uint64_t epoch, uint64_t record) {
   constexpr char kCrops[] = R"(
     tensor { name: 'x' image { feature: 'image' channels: 1

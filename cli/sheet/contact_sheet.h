@@ -11,18 +11,18 @@
 namespace penstock {
 
 struct SheetPicture {
-  std::string name;  // Of the tensor or feature.
+  std::string name;  // Name of the tensor or feature.
   Picture picture;
-  // An encoded file of the same picture, for pages; empty: the page encodes `picture` itself.
+  // An encoded file of the same picture, for pages. Empty: the page encodes `picture` itself.
   std::string file = {};
   std::string media_type = {};  // Of `file`.
 };
 
-// One record.
+// One record on the sheet.
 struct SheetCell {
   uint64_t record = 0;
-  std::string label = {};  // Empty: it has none.
-  std::string note = {};   // Such as size and format.
+  std::string label = {};  // Empty: no label.
+  std::string note = {};   // For example size and format.
   std::vector<SheetPicture> pictures = {};
   std::string problem = {};  // Why there are no pictures.
 };
@@ -37,7 +37,7 @@ struct ContactSheet {
   bool HasSeveralPictures() const;
 };
 
-// How large pictures of a sheet are drawn at most, width and height.
+// Returns the maximum width and height of pictures on a sheet.
 uint32_t PictureSide(size_t cells);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// `penstock inspect --contact-sheet` as a user calls it.
+// Tests `penstock inspect --contact-sheet` as a user calls it.
 #include <filesystem>
 #include <set>
 

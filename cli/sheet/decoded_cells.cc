@@ -17,7 +17,7 @@ bool IsPicture(const TensorInfo& tensor) {
          (tensor.shape[2] == 1 || tensor.shape[2] == 3);
 }
 
-// The tensor that the spec's first label becomes.
+// Returns the tensor that the spec's first label becomes.
 std::optional<size_t> LabelOf(const v1::DecodeSpec& spec, std::span<const TensorInfo> tensors) {
   for (const v1::TensorSpec& tensor : spec.tensor()) {
     if (!tensor.has_label()) continue;

@@ -1,4 +1,4 @@
-// Records as a decode spec makes them, for a sheet.
+// Makes cells of a sheet from records that a decode spec decodes.
 #ifndef PENSTOCK_CLI_SHEET_DECODED_CELLS_H_
 #define PENSTOCK_CLI_SHEET_DECODED_CELLS_H_
 
@@ -16,17 +16,17 @@
 
 namespace penstock {
 
-// Pictures are the tensors u8 [height, width, 1 or 3]; the label is the first tensor of operation
-// `label`. Not thread-safe.
+// The pictures are the tensors u8 [height, width, 1 or 3]. The label is the first tensor of
+// operation `label`. Not thread-safe.
 class DecodedCells {
  public:
-  // kInvalidArgument: the spec has no tensor that is a picture. Further errors as
+  // kInvalidArgument: the spec has no tensor that is a picture. Other errors are those of
   // Program::Compile().
   static absl::StatusOr<DecodedCells> Create(const v1::DecodeSpec& spec, uint64_t augmentation_key,
                                              std::vector<std::string> class_names);
 
-  // `record` is the number that the record's augmentation follows from. A record that cannot be
-  // decoded is a cell with a problem.
+  // The number `record` determines the record's augmentation. If a record cannot be decoded, its
+  // cell has a problem.
   SheetCell Make(uint64_t record, std::span<const uint8_t> payload);
 
  private:
@@ -36,7 +36,7 @@ class DecodedCells {
 
   RecordDecoder decoder_;
   std::vector<std::string> class_names_;
-  std::vector<size_t> pictures_;  // Which tensors.
+  std::vector<size_t> pictures_;  // Indexes of the tensors.
   std::optional<size_t> label_;
 };
 

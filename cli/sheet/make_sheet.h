@@ -1,4 +1,4 @@
-// A contact sheet of a dataset.
+// Makes a contact sheet of a dataset.
 #ifndef PENSTOCK_CLI_SHEET_MAKE_SHEET_H_
 #define PENSTOCK_CLI_SHEET_MAKE_SHEET_H_
 
@@ -17,24 +17,25 @@ namespace penstock {
 
 struct SheetOptions {
   std::string title;
-  v1::DecodeSpec spec;    // Of no tensors: the sheet shows the originals.
-  std::string spec_name;  // What people call it.
+  v1::DecodeSpec spec;    // Without tensors: the sheet shows the originals.
+  std::string spec_name;  // Shown in messages and titles.
   uint64_t rows = 36;
   uint64_t seed = 0;
   uint64_t epoch = 0;
   std::vector<std::string> class_names = {};
 };
 
-// The records that a sheet may show. All must outlive the calls that take it.
+// The records that a sheet may show. All must outlive the calls that take this.
 struct SheetSource {
-  const Manifest* manifest = nullptr;  // Records are evenly spaced over it: files may be sorted.
-  // Without a manifest: the first records of a shard, and how many it has.
+  // Records are taken from all over it, because files may be sorted.
+  const Manifest* manifest = nullptr;
+  // Without a manifest: the first records of a shard, and the number of its records.
   std::span<const std::string> payloads = {};
   uint64_t records = 0;
   const RecordFacts& facts;
 };
 
-// A record that cannot be decoded is shown with its reason. Errors otherwise as
+// Shows a record that cannot be decoded with its reason. Other errors are those of
 // OriginalFeatures::Choose(), DecodedCells::Create() and SampleEvenly().
 absl::StatusOr<ContactSheet> MakeSheet(const SheetOptions& options, const SheetSource& source);
 

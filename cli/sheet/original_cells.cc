@@ -12,7 +12,8 @@
 namespace penstock {
 namespace {
 
-// Larger files would make a page too large to open; it has a smaller picture of them.
+// Files up to this size are part of a page. Larger files would make it too large to open, so it
+// shows smaller pictures instead.
 constexpr size_t kMaxFileBytes = size_t{64} << 10;
 
 bool HasInt(const FeatureSummary& features, absl::string_view name) {
@@ -65,7 +66,7 @@ SheetCell OriginalCells::Make(uint64_t record, std::span<const uint8_t> payload)
 absl::Status OriginalCells::AddPicture(std::span<const uint8_t> payload, SheetCell& cell) {
   const auto bytes = FirstBytes(features_.format, payload, features_.image);
   if (!bytes) return absl::NotFoundError(absl::StrCat("no feature '", features_.image, "'"));
-  // The size of a damaged image is worth knowing too.
+  // Set first: the size of a damaged image is useful too.
   PENSTOCK_ASSIGN_OR_RETURN(const ImageInfo info, ProbeImage(*bytes));
   cell.note = NoteOf(info);
   PENSTOCK_ASSIGN_OR_RETURN(const DecodedImage image, decoder_.Decode(*bytes, {}));

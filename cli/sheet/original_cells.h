@@ -1,4 +1,4 @@
-// Encoded images as they are stored, for a sheet.
+// Makes cells of a sheet from encoded images as they are stored.
 #ifndef PENSTOCK_CLI_SHEET_ORIGINAL_CELLS_H_
 #define PENSTOCK_CLI_SHEET_ORIGINAL_CELLS_H_
 
@@ -15,26 +15,26 @@
 
 namespace penstock {
 
-// Which features a sheet of originals shows.
+// The features that a sheet of originals shows.
 struct OriginalFeatures {
   RecordFormat format = RecordFormat::kExample;
   std::string image;
-  std::string label = {};  // One int64; empty: there is none.
+  std::string label = {};  // A feature with one int64; empty: there is none.
 
-  // `image/encoded`, or else the first feature of images; `image/class/label`, or else `label`.
-  // kInvalidArgument: no feature holds encoded images; says which there are.
+  // Chooses `image/encoded`, or else the first feature of images, and `image/class/label`, or else
+  // `label`. kInvalidArgument: no feature holds encoded images; the message lists the features.
   static absl::StatusOr<OriginalFeatures> Choose(RecordFormat format,
                                                  const FeatureSummary& features,
                                                  std::span<const ImageFacts> images);
 };
 
-// Whole images, not turned as EXIF says, shrunk to at most `side`. Not thread-safe.
+// Shows whole images, not turned by EXIF, shrunk to at most `side`. Not thread-safe.
 class OriginalCells {
  public:
   OriginalCells(OriginalFeatures features, std::vector<std::string> class_names, uint32_t side)
       : features_(std::move(features)), class_names_(std::move(class_names)), side_(side) {}
 
-  // An image that cannot be decoded is a cell with a problem.
+  // If an image cannot be decoded, its cell has a problem.
   SheetCell Make(uint64_t record, std::span<const uint8_t> payload);
 
  private:

@@ -1,4 +1,4 @@
-// A contact sheet as one picture.
+// Draws a contact sheet as one picture.
 #ifndef PENSTOCK_CLI_SHEET_SHEET_DRAWING_H_
 #define PENSTOCK_CLI_SHEET_SHEET_DRAWING_H_
 
@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// A card for each record, in rows. Small pictures are shown with squares for pixels, so that what a
-// trainer sees can be counted; large ones are shrunk.
+// Draws a card for each record, in rows. Pixels of small pictures are shown as squares, so that you
+// can count the pixels that a trainer sees. Large pictures are shrunk.
 Picture DrawSheet(const ContactSheet& sheet);
 
 }  // namespace penstock

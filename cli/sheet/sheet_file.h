@@ -1,4 +1,4 @@
-// The file that a contact sheet is written to.
+// Writes a contact sheet to a file.
 #ifndef PENSTOCK_CLI_SHEET_SHEET_FILE_H_
 #define PENSTOCK_CLI_SHEET_SHEET_FILE_H_
 
@@ -12,7 +12,7 @@ namespace penstock {
 // kInvalidArgument: the name ends neither in .png nor in .html.
 absl::Status CheckSheetName(const std::string& path);
 
-// A picture, or a page, as the name ends. REQUIRES: CheckSheetName() is OK.
+// Writes a picture or a page, depending on the extension. REQUIRES: CheckSheetName() is OK.
 absl::Status WriteSheet(const ContactSheet& sheet, const std::string& path);
 
 }  // namespace penstock

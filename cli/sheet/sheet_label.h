@@ -1,4 +1,4 @@
-// The label of a record, as a sheet shows it.
+// Formats the label of a record for a sheet.
 #ifndef PENSTOCK_CLI_SHEET_SHEET_LABEL_H_
 #define PENSTOCK_CLI_SHEET_SHEET_LABEL_H_
 
@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// The class's name, "NAME VALUE" if there is none.
+// Returns the class's name, or "NAME VALUE" if there is none.
 std::string LabelText(absl::string_view name, int64_t value,
                       std::span<const std::string> class_names);
 

@@ -14,8 +14,8 @@ namespace {
 // The wanted width of the sheet divided by its height.
 constexpr double kAspect = 4.0 / 3.0;
 
-// The number of columns within a quarter of `ideal` that leaves the fewest places empty; of several
-// the one nearest to it.
+// Returns the number of columns within a quarter of `ideal` that leaves the fewest empty places. If
+// several leave equally few, returns the one nearest to `ideal`.
 size_t ColumnsOf(size_t cells, double ideal) {
   const auto most = std::clamp<size_t>(static_cast<size_t>(ideal * 1.25), 1, cells);
   const auto least = std::clamp<size_t>(static_cast<size_t>(std::ceil(ideal * 0.75)), 1, most);

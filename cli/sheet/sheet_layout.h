@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// All cards are alike: as wide and high as the largest pictures need. Sizes in pixels.
+// All cards have the width and height that the largest pictures need. Sizes are in pixels.
 class SheetLayout {
  public:
   static constexpr int kMargin = 28;   // Around the sheet.
@@ -24,11 +24,11 @@ class SheetLayout {
   int width() const { return width_; }
   int height() const { return height_; }
   Rect Card(size_t cell) const;
-  // The box of picture `k` of a card; the picture stands in its middle.
+  // The box of picture `k` of a card; the picture is centred in it.
   Rect PictureBox(size_t cell, size_t k) const;
   // All picture boxes of a card.
   Rect Pictures(size_t cell) const;
-  // The top of the names of pictures, and of a card's lines of text.
+  // The top of the pictures' names, and of a card's lines of text.
   int names_top(size_t cell) const { return Pictures(cell).top + box_height_ + kPadding; }
   int label_top(size_t cell) const { return names_top(cell) + names_height_; }
   int note_top(size_t cell) const { return label_top(cell) + kLineHeight; }
@@ -40,7 +40,7 @@ class SheetLayout {
   void MeasurePictures(const ContactSheet& sheet);
   void ChooseColumns(size_t cells);
 
-  std::vector<int> box_widths_;  // By a picture's place in its card.
+  std::vector<int> box_widths_;  // Indexed by a picture's place in its card.
   int box_height_ = 0;
   int names_height_ = 0;
   int card_width_ = 0;

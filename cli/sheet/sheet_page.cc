@@ -57,7 +57,7 @@ absl::StatusOr<std::string> Source(const SheetPicture& shown) {
   return absl::StrCat("data:image/png;base64,", absl::Base64Escape(png));
 }
 
-// A page of one sheet.
+// Writes a page of one sheet.
 class Page {
  public:
   explicit Page(const ContactSheet& sheet)
@@ -102,7 +102,7 @@ class Page {
     return absl::OkStatus();
   }
 
-  // The pictures of a card side by side, with its padding and border.
+  // Returns the width of a card's pictures side by side, with padding and border.
   size_t CardWidth() const {
     size_t width = 0;
     for (const SheetCell& cell : sheet_.cells) {

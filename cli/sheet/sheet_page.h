@@ -1,4 +1,4 @@
-// A contact sheet as one page for browsers.
+// Writes a contact sheet as one page for browsers.
 #ifndef PENSTOCK_CLI_SHEET_SHEET_PAGE_H_
 #define PENSTOCK_CLI_SHEET_SHEET_PAGE_H_
 
@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// HTML that needs no other file, no network and no scripts: images are inlined, and colours follow
-// the browser's light or dark mode. Errors as EncodePng().
+// Returns HTML that needs no other file, no network and no scripts: images are inlined, and colours
+// follow the browser's light or dark mode. Errors are those of EncodePng().
 absl::StatusOr<std::string> WriteSheetPage(const ContactSheet& sheet);
 
 }  // namespace penstock

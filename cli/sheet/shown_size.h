@@ -1,4 +1,4 @@
-// How large a picture is shown on a sheet.
+// Chooses how large a picture is shown on a sheet.
 #ifndef PENSTOCK_CLI_SHEET_SHOWN_SIZE_H_
 #define PENSTOCK_CLI_SHEET_SHOWN_SIZE_H_
 
@@ -9,18 +9,18 @@
 
 namespace penstock {
 
-// Pixels of the picture as squares of `zoom` pixels, or a smaller picture.
+// Each pixel of the picture becomes a square of `zoom` pixels, or the picture is shrunk.
 struct ShownSize {
   uint32_t width = 0;
   uint32_t height = 0;
-  uint32_t zoom = 1;  // 0: it is shrunk.
+  uint32_t zoom = 1;  // 0: the picture is shrunk.
 };
 
-// The largest size with sides of at most `side` that is a whole multiple of the picture's; a larger
+// Returns the largest whole multiple of the picture's size with sides of at most `side`. A larger
 // picture is shrunk to fit. REQUIRES: the picture is not empty.
 ShownSize ShownSizeOf(uint32_t width, uint32_t height, uint32_t side);
 
-// The pixels, resized where ShownSizeOf() says that they are shrunk, else copied.
+// Returns the pixels, shrunk if ShownSizeOf() says so, else copied.
 Picture ShrunkToFit(const PixelView& pixels, uint32_t side);
 
 }  // namespace penstock

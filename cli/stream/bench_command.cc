@@ -1,4 +1,4 @@
-// penstock bench: how fast servers feed this machine, and what holds them back.
+// penstock bench: measures how fast servers feed this machine, and what limits them.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -44,13 +44,13 @@ struct BenchFlags {
   std::string json;
 };
 
-// What is counted since the start, at one moment.
+// Counters since the start, at one moment.
 struct Moment {
   absl::Time time;
   LoaderStats stats;
-  double cpu_seconds = 0;                          // Of this process.
-  std::vector<SharedCpu> shared_cpu;               // Of all.
-  std::map<std::string, v1::ServerStats> servers;  // By address; those that answered.
+  double cpu_seconds = 0;                          // By this process.
+  std::vector<SharedCpu> shared_cpu;               // By all programs.
+  std::map<std::string, v1::ServerStats> servers;  // By address; only servers that answered.
 };
 
 Moment Now(const Loader& loader, const NetworkOptions& network) {
@@ -64,7 +64,8 @@ Moment Now(const Loader& loader, const NetworkOptions& network) {
   return now;
 }
 
-// What a server's threads did, for all its clients. Nothing if it was restarted in between.
+// Fills in the work of a server's threads for all its clients. Nothing if the server was restarted
+// in between.
 void FillEngine(const v1::ServerStats& from, const v1::ServerStats& to, ServerFigures& server) {
   const double seconds = to.uptime_seconds() - from.uptime_seconds();
   const double capacity = to.engine().capacity_seconds() - from.engine().capacity_seconds();
@@ -82,7 +83,7 @@ void FillEngine(const v1::ServerStats& from, const v1::ServerStats& to, ServerFi
       static_cast<double>(to.engine().bytes_read() - from.engine().bytes_read()) / seconds;
 }
 
-// Reads batches until `deadline`; false: there are no more.
+// Reads batches until `deadline`. Returns false if there are no more.
 absl::StatusOr<bool> ReadUntil(Loader& loader, absl::Time deadline) {
   Batch batch;
   while (absl::Now() < deadline) {
@@ -131,7 +132,7 @@ BenchFigures FiguresBetween(const Moment& from, const Moment& to) {
   return figures;
 }
 
-// Of the servers that brought rows.
+// Considers only servers that sent rows.
 Path PathOf(const std::vector<LoaderStats::Server>& servers) {
   bool shared = true, near = true;
   for (const LoaderStats::Server& server : servers) {
@@ -160,7 +161,7 @@ BenchSetup SetupOf(const LoaderOptions& options, const LoaderStats& stats) {
   return setup;
 }
 
-// Of `options` that end a stream.
+// The error if `options` end the stream too early.
 absl::Status TooSoon(const LoaderOptions& options) {
   std::vector<std::string> ways;
   if (options.max_steps > 0) ways.push_back("more --steps");
@@ -170,7 +171,8 @@ absl::Status TooSoon(const LoaderOptions& options) {
                                  ", or none: without they do not end"));
 }
 
-// The first batch and a tenth of the time are not counted: connections, first reads.
+// Does not count the first batch and the first tenth of the time, which include connecting and
+// first reads.
 absl::StatusOr<BenchFigures> MeasureStream(const LoaderOptions& options, absl::Duration time) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, Loader::Open(options));
   PENSTOCK_ASSIGN_OR_RETURN(const auto close, CloseOnInterrupt::Start(*loader));
@@ -191,8 +193,8 @@ absl::StatusOr<BenchFigures> MeasureStream(const LoaderOptions& options, absl::D
   return figures;
 }
 
-// Of the servers that brought rows; with this dtype's rows and with the largest, for small rows
-// cost servers more a byte. 0 if it could not be measured.
+// Probes the servers that sent rows, with this dtype's rows and with the largest, because small
+// rows cost servers more per byte. Returns 0 if it could not be measured.
 double MeasureLink(const LoaderOptions& options, const BenchFigures& figures, absl::Duration time) {
   std::vector<std::string> addresses;
   for (const ServerFigures& server : figures.servers) {
@@ -251,7 +253,7 @@ nlohmann::json ToJson(const BenchFigures& figures, const BenchVerdict& verdict) 
   return json;
 }
 
-// The servers' own, unless it is named.
+// Without a name, opens the servers' own manifest.
 absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifest(const std::string& name,
                                                              const LoaderOptions& options) {
   if (!name.empty()) return OpenManifestArgument(name, options);

@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kLines = 23;  // And that of the prompt.
+constexpr size_t kLines = 23;  // The 24th line is the prompt's.
 constexpr size_t kLabelColumns = 10;
 constexpr size_t kMinServerLines = 7;
 constexpr size_t kMaxAwayLines = 5;
@@ -27,7 +27,7 @@ void Append(const Lines& more, Lines& lines) {
   lines.insert(lines.end(), more.begin(), more.end());
 }
 
-// "LABEL     TEXT", further lines below the text.
+// Returns "LABEL TEXT", with further lines indented to the text.
 Lines Labelled(absl::string_view label, absl::string_view text) {
   return WrapWords(absl::StrFormat("%-10s%s", label, text), kUsualColumns, kLabelColumns);
 }
@@ -43,12 +43,12 @@ Lines AwayLines(const ServerFigures& server) {
   return FirstLines(Labelled("server", text), kMaxCauseLines, kUsualColumns);
 }
 
-// "2", "1.5", "212".
+// Returns "2", "1.5", "212".
 std::string CoresText(double cores) {
   return cores < 99.95 ? absl::StrCat(std::round(10 * cores) / 10) : ShortWhole(cores);
 }
 
-// 80 columns.
+// The line has at most 80 columns.
 std::string RateLine(const ServerFigures& server) {
   std::string line =
       absl::StrFormat("server    %-21s %5s/s %5s/s", server.address,
@@ -62,7 +62,8 @@ std::string RateLine(const ServerFigures& server) {
   return line;
 }
 
-// All of them as one server. Its engine's shares are of the cores of those that told theirs.
+// Sums all servers up as one. The engine's shares are weighted by the cores of the servers that
+// reported them.
 ServerFigures Sum(std::span<const ServerFigures> servers) {
   ServerFigures sum{.address = absl::StrCat(servers.size(), " others together")};
   for (const ServerFigures& server : servers) {
@@ -83,7 +84,7 @@ ServerFigures Sum(std::span<const ServerFigures> servers) {
   return sum;
 }
 
-// Those that are away, as many lines as they may take.
+// Lists servers that are not connected, in as many lines as they may take.
 Lines AwayLines(std::span<const ServerFigures> away) {
   Lines lines;
   size_t named = 0;

@@ -1,5 +1,5 @@
-// What `penstock bench` prints: one screen of 24 lines of 80 columns, however many servers there
-// are.
+// Formats the output of `penstock bench`: one screen of 24 lines of 80 columns for any number of
+// servers.
 #ifndef PENSTOCK_CLI_STREAM_BENCH_SCREEN_H_
 #define PENSTOCK_CLI_STREAM_BENCH_SCREEN_H_
 
@@ -12,16 +12,16 @@ namespace penstock {
 
 inline constexpr size_t kMaxServerLines = 12;
 
-// All of it; no line is wider than 80 columns.
+// Returns the whole screen; no line is wider than 80 columns.
 std::vector<std::string> BenchLines(const BenchFigures& figures, const BenchVerdict& verdict);
 
-// Stands above those of servers: the shares are of the engine's threads, whose idle time the
-// network may use.
+// The heading of the servers' lines. The shares are of the engine's threads; the network may use
+// their idle time.
 std::string ServerHeading();
 
-// A line for each server, in their order; of one that is not connected up to three. Where that
-// would be more than `most`: those that are not connected, the slowest, and the rest as a sum.
-// Addresses are narrow_text.h's. REQUIRES: most > 6.
+// Returns a line for each server, in their order; a server that is not connected has up to three.
+// If that is more than `most` lines: the servers that are not connected, then the slowest, then the
+// sum of the rest. Addresses are shortened as in narrow_text.h. REQUIRES: most > 6.
 std::vector<std::string> ServerLines(const std::vector<ServerFigures>& servers,
                                      size_t most = kMaxServerLines);
 

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-// Server I brings 1000 + I rows a second, with 4 cores that decode for half of their time.
+// Server I sends 1000 + I rows a second, with 4 cores that decode for half of their time.
 std::vector<ServerFigures> BusyServers(size_t servers) {
   std::vector<ServerFigures> fleet;
   for (size_t i = 0; i < servers; ++i) {
@@ -83,7 +83,7 @@ TEST(BenchScreenTest, AShareOfACoreIsShown) {
 TEST(BenchScreenTest, ServersThatTellNoCoresWeighNothing) {
   std::vector<ServerFigures> fleet = BusyServers(64);
   for (ServerFigures& server : fleet) server.rows_per_second = 1000;
-  fleet[11].cores = 0;  // The first of the sum.
+  fleet[11].cores = 0;  // The first server of the sum.
   fleet[11].engine.decode = 1;
   EXPECT_THAT(ServerLines(fleet).back(),
               AllOf(HasSubstr("53 others together"), HasSubstr("53.0k/s"), HasSubstr(" 50%"),
@@ -114,7 +114,7 @@ TEST(BenchScreenTest, WhyOneIsNotConnectedTakesThreeLinesAtMost) {
   EXPECT_THAT(lines[4], EndsWith("xx.."));
 }
 
-// Figures of the greatest width.
+// Figures that are as wide as possible.
 BenchFigures Huge(size_t servers) {
   BenchFigures figures{.setup = {.path = Path::kSharedMemory},
                        .seconds = 86'400,

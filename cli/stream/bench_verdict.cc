@@ -10,12 +10,12 @@
 namespace penstock {
 namespace {
 
-// Of the CPUs: what is less is not worth ending other programs for.
+// Share of the CPUs. Ending other programs is not worth it for less.
 constexpr double kOthers = 0.1;
 
 std::string Percent(double share) { return absl::StrFormat("%.0f %%", 100 * share); }
 
-// Of the servers that told, weighted alike.
+// Mean of the servers that reported their work, all with equal weight.
 struct Fleet {
   size_t servers = 0;
   EngineShares mean;
@@ -46,7 +46,7 @@ Fleet FleetOf(const BenchFigures& figures) {
   return fleet;
 }
 
-// "Do this, do that, or do those."; what is empty is left out.
+// Returns "Do this, do that, or do those."; leaves out empty ones.
 std::string Advice(std::vector<std::string> ways) {
   std::erase(ways, "");
   std::string text = ways[0];
@@ -67,7 +67,7 @@ std::string FewerBytes(const BenchSetup& setup) {
                       setup.dtype == WireDtype::kI8 ? ")" : " or i8)");
 }
 
-// Costs both sides less than gRPC.
+// Shared memory costs both sides less than gRPC.
 std::string UseSharedMemory(const BenchSetup& setup) {
   if (setup.path != Path::kLoopback) return "";
   if (!setup.shared_memory) return "leave out --no-shm";
@@ -88,7 +88,7 @@ bool SameMachine(const BenchSetup& setup) {
   return setup.path == Path::kSharedMemory || setup.path == Path::kLoopback;
 }
 
-// "their threads were busy 90 % of the time, 70 % decoding".
+// Returns "their threads were busy 90 % of the time, 70 % decoding".
 std::string WorkOf(const Fleet& fleet) {
   const std::string threads =
       absl::StrCat("their threads were busy ", Percent(fleet.threads()), " of the time, ",
@@ -136,9 +136,9 @@ BenchVerdict JudgeClient(const BenchFigures& figures, double process_busy) {
                            "give it more cores", "read with more ranks"}))};
 }
 
-// Of what is busy on this machine, beside this process: cores.
+// Cores of this machine that are busy with anything but this process.
 struct MachineShares {
-  double servers = 0;  // Of those that told, if they run here; else they are of the rest.
+  double servers = 0;  // Servers that reported their work and run here; others count as `rest`.
   double rest = 0;
 };
 
@@ -191,7 +191,7 @@ BenchVerdict JudgeProcess(const BenchFigures& figures, double cores) {
                                "let penstock-servers on other machines decode"}))};
 }
 
-// That `local:` may use.
+// Cores that `local:` may use.
 double CoresOf(const BenchFigures& figures) {
   if (figures.setup.threads == 0) return figures.cores;
   return std::min(figures.setup.threads, figures.cores);

@@ -12,7 +12,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Nothing is used up.
+// Nothing is at its limit.
 BenchFigures Easy() {
   return {.setup = {},
           .seconds = 10,
@@ -67,7 +67,8 @@ TEST(BenchVerdictTest, ALinkThatCarriedMoreThanItsProbeIsNotBlamed) {
   EXPECT_THAT(Judge(figures).text, testing::HasSubstr("Measure again"));
 }
 
-// Neither the client nor the servers are busy all the time, but together they use all of it.
+// Neither the client nor the servers are busy all the time, but together they use the whole
+// machine.
 BenchFigures CrowdedMachine(Path path) {
   BenchFigures figures = Easy();
   figures.setup.path = path;
@@ -130,7 +131,7 @@ TEST(BenchVerdictTest, ServersThatDecodeAllTheTimeNeedCompany) {
   EXPECT_THAT(Judge(figures).text, AllOf(HasSubstr("90 %"), HasSubstr("Add servers")));
 }
 
-// Servers on other machines whose CPU gRPC and TLS use up.
+// Servers on other machines, whose CPU is used up by gRPC and TLS.
 BenchFigures BusyNetworkServers() {
   BenchFigures figures = Easy();
   figures.servers[0].engine = {.load = 0, .build = 0, .decode = 0.15, .send = 0.02};
@@ -151,7 +152,7 @@ TEST(BenchVerdictTest, TheyAreJudgedBeforeTheLinkWhoseProbeCostsThemTheSame) {
   BenchFigures figures = BusyNetworkServers();
   figures.link_bytes_per_second = figures.bytes_per_second;
   EXPECT_EQ(Judge(figures).limit, Limit::kServers);
-  figures.link_bytes_per_second = figures.bytes_per_second / 4;  // Disturbed.
+  figures.link_bytes_per_second = figures.bytes_per_second / 4;  // The probe was disturbed.
   EXPECT_EQ(Judge(figures).limit, Limit::kServers);
   figures.servers[0].cores = 2;
   EXPECT_EQ(Judge(figures).limit, Limit::kNothing);
@@ -192,7 +193,7 @@ TEST(BenchVerdictTest, ServersThatWaitForStorageAreNotIdleForNothing) {
   EXPECT_EQ(Judge(figures).limit, Limit::kReading);
   EXPECT_THAT(Judge(figures).text,
               AllOf(HasSubstr("12.0 reads"), HasSubstr("idle 75 %"), HasSubstr("--read-threads")));
-  figures.servers[0].engine.reads = 0.5;  // Now and then.
+  figures.servers[0].engine.reads = 0.5;  // Only now and then.
   EXPECT_EQ(Judge(figures).limit, Limit::kNothing);
 }
 
@@ -214,7 +215,7 @@ TEST(BenchVerdictTest, LocallyTheProcessIsTheLimit) {
   BenchFigures figures = Easy();
   figures.setup.path = Path::kLocal;
   figures.servers.clear();
-  figures.link_bytes_per_second = 1e9;  // Memory is no link.
+  figures.link_bytes_per_second = 1e9;  // Memory is not a link.
   EXPECT_EQ(Judge(figures).limit, Limit::kNothing);
   figures.cores_used = 3.9;
   EXPECT_EQ(Judge(figures).limit, Limit::kThisProcess);
@@ -230,7 +231,7 @@ TEST(BenchVerdictTest, LocallyThreadsThatAreAllUsedAreTheLimit) {
   EXPECT_THAT(Judge(figures).text, HasSubstr("Raise --threads"));
 }
 
-// At the link's limit.
+// The stream is at the link's limit.
 std::string LinkAdvice(BenchSetup setup) {
   BenchFigures figures = Easy();
   figures.setup = std::move(setup);

@@ -22,21 +22,21 @@ bool IsFile(const std::string& path) {
   return std::filesystem::is_regular_file(path, ignored);
 }
 
-// Of no more than a path and a number may take; empty of what is no file.
+// Reads no more than a path and a number may take. Returns "" if `path` is not a file.
 std::string FirstLine(const std::string& path) {
   char head[8192] = {};
   if (IsFile(path)) std::ifstream(path).getline(head, sizeof(head));
   return head;
 }
 
-// As WriteIds() writes it, of a shard of `manifest`.
+// Whether WriteIds() may have written this line for a shard of `manifest`.
 bool IsIdLine(absl::string_view line, const Manifest& manifest) {
   const std::vector<absl::string_view> columns = absl::StrSplit(line, '\t');
   return columns.size() >= 2 && std::any_of(manifest.shards().begin(), manifest.shards().end(),
                                             [&](auto& shard) { return shard.path == columns[0]; });
 }
 
-// As WriteWait() writes it.
+// Whether WriteWait() may have written this line.
 bool IsWaitLine(absl::string_view line) {
   const std::vector<absl::string_view> columns = absl::StrSplit(line, '\t');
   double seconds = 0;
@@ -44,8 +44,8 @@ bool IsWaitLine(absl::string_view line) {
          absl::SimpleAtod(columns[1], &seconds);
 }
 
-// kAlreadyExists where a file holds something else than what a run before wrote: it may be a shard,
-// or the user's.
+// kAlreadyExists: the file holds something that an earlier run did not write. It may be a shard or
+// a file of the user.
 absl::Status CheckReplaceable(absl::string_view option, const std::string& path, bool ours) {
   std::error_code error;
   if (ours || !IsFile(path) || std::filesystem::file_size(path, error) == 0)

@@ -1,4 +1,4 @@
-// Files that a command writes line by line, for other programs.
+// Files that a command writes line by line for other programs.
 #ifndef PENSTOCK_CLI_STREAM_LINE_FILE_H_
 #define PENSTOCK_CLI_STREAM_LINE_FILE_H_
 
@@ -16,19 +16,19 @@
 
 namespace penstock {
 
-// A file of --ids or of --waits. What a run before wrote is replaced; kAlreadyExists for a file of
-// anything else. Not thread-safe.
+// A file of --ids or of --waits. Replaces a file that an earlier run wrote. kAlreadyExists: there
+// is a file with other content. Not thread-safe.
 class LineFile {
  public:
-  // For WriteIds() of `manifest`.
+  // For WriteIds() with `manifest`.
   static absl::StatusOr<LineFile> CreateForIds(const std::string& path, const Manifest& manifest);
-  // For WriteWait(); others can read each line as soon as it is written.
+  // For WriteWait(). Other programs can read each line as soon as it is written.
   static absl::StatusOr<LineFile> CreateForWaits(const std::string& path);
 
-  // "SHARD<TAB>NUMBER" of each row; "<TAB>replaced" where it stands for a damaged one. OK: they are
-  // in the file, so that a cursor behind them may be told.
+  // Writes "SHARD<TAB>NUMBER" for each row, with "<TAB>replaced" if it replaces a damaged row. OK:
+  // the lines are in the file, so a later cursor may be printed.
   absl::Status WriteIds(std::span<const uint64_t> ids, const Manifest& manifest);
-  // "SECONDS<TAB>WAITED": when a batch arrived, after how long a wait.
+  // Writes "SECONDS<TAB>WAITED": when a batch arrived, and how long the wait for it was.
   absl::Status WriteWait(absl::Duration arrived, absl::Duration wait);
 
  private:

@@ -19,7 +19,7 @@
 namespace penstock {
 namespace {
 
-// What a flag's value was refused for is wrong usage.
+// A value that is refused is wrong usage of its flag.
 template <typename T>
 absl::StatusOr<T> AsUsage(absl::string_view flag, absl::StatusOr<T> value) {
   return value.ok() ? std::move(value)
@@ -36,7 +36,7 @@ void AddWarningsOfLocalFlags(const LoaderFlags& flags, std::vector<std::string>&
   }
 }
 
-// The source's part of `options`, and what its flags bring up.
+// Fills in the source's part of `options`. Prints the warnings of its flags.
 absl::Status FillFromSource(const LoaderFlags& flags, LoaderOptions& options) {
   absl::Status status = FillLoaderOptions(flags.source, options);
   std::vector<std::string> warnings;

@@ -1,4 +1,4 @@
-// The flags that say what to read, in which order and from whom, as a trainer has them.
+// The flags that say what to read, in which order and from which servers, as a trainer has them.
 #ifndef PENSTOCK_CLI_STREAM_LOADER_FLAGS_H_
 #define PENSTOCK_CLI_STREAM_LOADER_FLAGS_H_
 
@@ -16,7 +16,7 @@ namespace penstock {
 struct LoaderFlags {
   std::string manifest;
   SourceFlags source;
-  // Defaults are those of penstock-train, so that its digests and steps are these.
+  // The defaults are those of penstock-train, so that digests and steps match.
   std::string dtype = kAutoDtype;
   std::string split = "train";
   std::string cursor;
@@ -33,19 +33,20 @@ struct LoaderFlags {
 // `flags` must outlive `command`. Sets the group of the options that are added next.
 void AddLoaderFlags(CLI::App& command, LoaderFlags& flags);
 
-// --steps, of a command that reads more than one.
+// Adds --steps, for a command that reads more than one step.
 void AddStepsFlag(CLI::App& command, LoaderFlags& flags);
 
-// UsageError() for flags that do not fit together; everything but the manifest is filled in, and
-// the spec if --spec names one; a dtype of "auto" is ChooseSpecOf()'s. Prints on stderr what an
-// operator should know besides.
+// UsageError(): flags do not fit together. Fills in everything except the manifest, the spec unless
+// --spec names one, and a dtype of "auto", which is up to ChooseSpecOf(). Prints warnings on
+// stderr.
 absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags);
 
-// Turns the error of a loader or its plan into a UsageError() where a flag is wrong, and names
-// --cursor if it is that one. Other errors stay as they are.
+// Turns an error of a loader or its plan into a UsageError() if a flag is wrong. Names --cursor if
+// that is the wrong flag. Other errors stay as they are.
 absl::Status UsageErrorOf(const absl::Status& failed);
 
-// About how many rows this rank will read, for a bar; `steps_left` is Loader's. 0: without end.
+// Returns the approximate number of rows that this rank will read, for a progress bar. 0: no end.
+// `steps_left` is that of Loader.
 uint64_t RowsToRead(const LoaderFlags& flags, uint64_t steps_left);
 
 }  // namespace penstock

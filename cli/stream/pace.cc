@@ -10,8 +10,8 @@
 namespace penstock {
 namespace {
 
-// A batch that was asked for no later than this after the work before it was not waited for: a
-// sleep that ends late must not slow the pace.
+// A batch that was requested up to this long after the end of the previous work counts as not
+// waited for. So a sleep that ends late does not slow the pace.
 constexpr absl::Duration kSleepsLate = absl::Milliseconds(1);
 
 }  // namespace

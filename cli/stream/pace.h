@@ -1,4 +1,4 @@
-// The rate of a trainer, kept by a consumer that has nothing to compute.
+// Makes a consumer without work keep the pace of a trainer.
 #ifndef PENSTOCK_CLI_STREAM_PACE_H_
 #define PENSTOCK_CLI_STREAM_PACE_H_
 
@@ -8,16 +8,18 @@
 
 namespace penstock {
 
-// Spends rows / rate on each batch, as a training step would. What was lost waiting for a batch is
-// not made up for by working faster after it. Not thread-safe.
+// Spends rows / rate on each batch, like a training step. Time lost waiting for a batch is not made
+// up for by working faster later. Not thread-safe.
 class Pace {
  public:
-  // 0: no time for any batch.
+  // 0: batches take no time.
   explicit Pace(double rows_per_second) : rows_per_second_(rows_per_second) {}
 
-  // Until when a batch of `rows` rows that arrived at `arrived` keeps the consumer busy.
+  // Returns the time until which a batch of `rows` rows that arrived at `arrived` keeps the
+  // consumer busy.
   absl::Time WorkUntil(absl::Time arrived, size_t rows);
-  // The same, slept; a signal that an InterruptGuard remembers ends it. REQUIRES: one lives.
+  // Sleeps until then. A signal that an InterruptGuard remembers ends the sleep. REQUIRES: one
+  // lives.
   void Work(absl::Time arrived, size_t rows);
 
  private:

@@ -1,4 +1,4 @@
-// The rows of a batch one after the other, each with the bytes of all its tensors.
+// Lays out the rows of a batch one after the other, each with the bytes of all its tensors.
 #ifndef PENSTOCK_CLI_STREAM_ROW_BYTES_H_
 #define PENSTOCK_CLI_STREAM_ROW_BYTES_H_
 
@@ -10,21 +10,21 @@
 
 namespace penstock {
 
-// A row's tensors follow one another in the spec's order. Recycles its memory. Not thread-safe.
+// Writes a row's tensors in the spec's order. Reuses its memory. Not thread-safe.
 class RowBytes {
  public:
-  // With `ids`, 8 bytes stand before each row: its record id, little-endian.
-  // REQUIRES: with `ids`, the batch has record ids.
+  // With `ids`, each row begins with its record id, 8 bytes, little-endian. REQUIRES: with `ids`,
+  // the batch has record ids.
   void Fill(const Batch& batch, bool ids = false);
 
-  // The rows of the batch that was filled in last.
+  // The rows of the batch of the last Fill().
   std::span<const uint8_t> all() const { return bytes_; }
   std::span<const uint8_t> row(size_t i) const {
     return std::span(bytes_).subspan(i * row_size_, row_size_);
   }
 
  private:
-  // Copies `size` bytes a row from `column` to `offset` of each row.
+  // Copies `size` bytes per row from `column` to `offset` of each row.
   void AddColumn(std::span<const uint8_t> column, size_t size, size_t offset);
 
   std::vector<uint8_t> bytes_;

@@ -1,4 +1,4 @@
-// Digests of a stream: of its rows in order, and of its records in any order.
+// Computes digests of a stream: of its rows in order, and of its records in any order.
 #ifndef PENSTOCK_CLI_STREAM_ROW_DIGEST_H_
 #define PENSTOCK_CLI_STREAM_ROW_DIGEST_H_
 
@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-// The SHA-256 of all rows in order. For each row, for each tensor in the spec's order, that row's
-// bytes: so it does not depend on the batch size. Not thread-safe.
+// The SHA-256 of all rows in order: for each row, for each tensor in the spec's order, that row's
+// bytes. So it does not depend on the batch size. Not thread-safe.
 class RowDigest {
  public:
   void Add(const Batch& batch);
@@ -24,14 +24,14 @@ class RowDigest {
 };
 
 // The sum modulo 2^256 of one SHA-256 for each row, over its record id (8 bytes, little-endian) and
-// the bytes of its tensors in the spec's order. A digest counts as a big-endian number. The sum
-// does not depend on the order of rows, and those of all ranks add up to that of the whole.
-// Not thread-safe.
+// the bytes of its tensors in the spec's order. Digests count as big-endian numbers. The sum does
+// not depend on the order of rows, and the sums of all ranks add up to that of the whole. Not
+// thread-safe.
 class RecordDigest {
  public:
   // REQUIRES: the batch has record ids.
   void Add(const Batch& batch);
-  // 64 lower-case hexadecimal digits.
+  // Returns 64 lower-case hexadecimal digits.
   std::string Hex() const;
 
  private:

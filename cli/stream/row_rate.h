@@ -1,4 +1,4 @@
-// The rate of rows in the JSON of commands.
+// Adds the rate of rows to the JSON of commands.
 #ifndef PENSTOCK_CLI_STREAM_ROW_RATE_H_
 #define PENSTOCK_CLI_STREAM_ROW_RATE_H_
 
@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// Adds rows_per_second, and for rows that are positions the same under its older name.
-// `rows_name` is as RowsName() has it.
+// Adds rows_per_second and, if rows are positions, the same value under its older name. `rows_name`
+// comes from RowsName().
 inline void AddRate(double rate, absl::string_view rows_name, nlohmann::json& json) {
   json["rows_per_second"] = rate;
   if (rows_name == "positions") json["positions_per_second"] = rate;

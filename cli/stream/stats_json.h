@@ -1,4 +1,4 @@
-// A loader's counters as JSON, by the names that scripts know.
+// Writes a loader's counters as JSON, under the names that scripts know.
 #ifndef PENSTOCK_CLI_STREAM_STATS_JSON_H_
 #define PENSTOCK_CLI_STREAM_STATS_JSON_H_
 
@@ -8,10 +8,10 @@
 
 namespace penstock {
 
-// An array, an object for each server.
+// Returns an array with an object for each server.
 nlohmann::json ServersToJson(const LoaderStats& stats);
 
-// An object: what was read and replaced, over all servers.
+// Returns an object with the records that were read and replaced, over all servers.
 nlohmann::json CountersToJson(const LoaderStats& stats);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// penstock stream: reads as a trainer would.
+// penstock stream: reads batches as a trainer would.
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -61,7 +61,7 @@ absl::Status WriteBatch(const Batch& batch, const std::string& folder) {
   return arrays.Finish();
 }
 
-// What becomes of the batches. The manifest outlives it.
+// The destinations of batches. The manifest must outlive this.
 struct Sinks {
   std::optional<RowDigest> digest = {};
   std::optional<RecordDigest> digest_by_record = {};
@@ -98,15 +98,15 @@ struct StreamResult {
   absl::Duration elapsed;
   LoaderStats stats;
   std::string cursor;
-  std::string digest;  // Empty unless asked for, as the next.
+  std::string digest;  // Empty unless asked for; so is the next one.
   std::string digest_by_record;
-  uint64_t left_out = 0;       // Rows of an epoch, over all ranks, that make no full step.
-  absl::Duration first_batch;  // From the first request for a batch until it was there.
-  WaitTimes waits;             // Of the batches after the first.
+  uint64_t left_out = 0;       // Rows of an epoch, over all ranks, that do not fill a step.
+  absl::Duration first_batch;  // From the first request for a batch until it arrived.
+  WaitTimes waits;             // Waits for the batches after the first.
   absl::string_view rows_name = "rows";
 };
 
-// Until the end, an error or Close().
+// Reads until the end, an error or Close().
 absl::Status ReadBatches(Loader& loader, Pace pace, absl::Time start, Sinks& sinks,
                          StreamResult& result) {
   Batch batch;
@@ -126,12 +126,12 @@ absl::Status ReadBatches(Loader& loader, Pace pace, absl::Time start, Sinks& sin
     PENSTOCK_RETURN_IF_ERROR(sinks.Take(batch));
     result.cursor = batch.cursor().ToString();
     pace.Work(arrived, batch.rows());
-    // Else what was fetched ahead would be taken before Close() comes.
+    // Otherwise the batches that were fetched ahead would be read before Close() comes.
     if (!InterruptGuard::Check().ok()) return absl::OkStatus();
   }
 }
 
-// `result` is of what was read, also when that ended with an error.
+// Fills `result` with what was read, also if an error ends it.
 absl::Status ReadAll(Loader& loader, const StreamFlags& flags, Sinks& sinks, StreamResult& result) {
   result.cursor = flags.loader.cursor;
   const absl::Time start = absl::Now();
@@ -227,7 +227,7 @@ void Print(const StreamResult& result) {
   }
 }
 
-// What the loader refuses of the flags is wrong usage.
+// If the loader refuses flags, that is wrong usage.
 absl::StatusOr<std::unique_ptr<Loader>> OpenLoaderOf(LoaderOptions options) {
   absl::StatusOr<std::unique_ptr<Loader>> loader = Loader::Open(std::move(options));
   if (loader.ok()) return loader;
@@ -273,7 +273,7 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   }
   const absl::Status status = ReadAll(*loader, flags, sinks, result);
   const absl::Status interrupted = InterruptGuard::Check();
-  // What was read before a failure is told too: its cursor is where to go on.
+  // Print what was read before a failure too, because its cursor is the place to continue.
   if (!status.ok() && interrupted.ok() && result.stats.rows == 0) return status;
   progress.Finish("");
   if (flags.json != kStandardOutput) Print(result);

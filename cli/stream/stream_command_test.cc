@@ -1,4 +1,4 @@
-// `penstock stream` as a user calls it.
+// Tests `penstock stream` as a user calls it.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,7 +35,8 @@ class StreamCommandTest : public CommandFixture {
     }
   }
 
-  // `penstock stream FOLDER --json` and more, by default with a short last step; 0, 1 or 2.
+  // Runs `penstock stream FOLDER --json` with more options, by default with a short last step.
+  // Returns 0, 1 or 2.
   int Stream(std::vector<std::string> more) {
     if (!std::count(more.begin(), more.end(), "--remainder")) {
       more.insert(more.end(), {"--remainder", "short"});
@@ -48,7 +49,7 @@ class StreamCommandTest : public CommandFixture {
     EXPECT_EQ(Stream(more), 0) << error_;
     return Json()["digest"];
   }
-  // SHARD<TAB>NUMBER, one a row.
+  // Returns SHARD<TAB>NUMBER for each row.
   std::vector<std::string> Ids(std::vector<std::string> more) {
     more.insert(more.end(), {"--ids", scratch_.File("ids")});
     EXPECT_EQ(Stream(more), 0) << error_;
@@ -101,7 +102,8 @@ TEST_F(StreamCommandTest, ContinuesAtACursor) {
   EXPECT_EQ(Ids({"--seed", "3", "--global-batch-size", "50", "--cursor", cursor}), whole);
 }
 
-// Each batch's lines are smaller than a buffer of stdio, which would take many of them.
+// The lines of a batch are smaller than the buffer of stdio, which would hold those of several
+// batches.
 TEST_F(StreamCommandTest, TellsNoCursorOfIdsThatCouldNotBeWritten) {
   EXPECT_EQ(Stream({"--global-batch-size", "10", "--ids", "/dev/full"}), 1);
   EXPECT_THAT(error_, HasSubstr("No space left"));
@@ -133,7 +135,7 @@ TEST_F(StreamCommandTest, RanksShareEachStep) {
   EXPECT_EQ(both, std::multiset<std::string>(all.begin(), all.end()));
 }
 
-// The ids go to a pipe: once a line came out of it, the command is reading.
+// The ids go to a pipe: once it has a line, the command is reading.
 TEST_F(StreamCommandTest, AnInterruptEndsItAndPrintsTheCursor) {
   const std::string pipe = scratch_.File("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -153,7 +155,7 @@ TEST_F(StreamCommandTest, AnInterruptEndsItAndPrintsTheCursor) {
 TEST_F(StreamCommandTest, APaceHoldsItBackAndChangesNothing) {
   const std::string digest = Digest({"--global-batch-size", "100"});
   EXPECT_EQ(Digest({"--global-batch-size", "100", "--pace", "5000"}), digest);
-  EXPECT_GE(Json()["seconds"], 0.19);  // 1,000 rows; the last batch is worked on, too.
+  EXPECT_GE(Json()["seconds"], 0.19);  // 1,000 rows; the last batch takes time too.
 }
 
 TEST_F(StreamCommandTest, AnInterruptEndsAPace) {
@@ -167,7 +169,7 @@ TEST_F(StreamCommandTest, AnInterruptEndsAPace) {
       Stream({"--global-batch-size", "10", "--pace", "0.001", "--waits", scratch_.File("waits")}),
       128 + SIGINT);
   EXPECT_THAT(error_, HasSubstr("interrupted by SIGINT"));
-  EXPECT_EQ(Json()["rows"], 10);  // What was fetched ahead is not taken.
+  EXPECT_EQ(Json()["rows"], 10);  // Batches that were fetched ahead are not read.
 }
 
 TEST_F(StreamCommandTest, WaitsAreWrittenAndSummedUp) {

@@ -1,4 +1,4 @@
-// How long a consumer waited for its batches.
+// Measures how long a consumer waited for its batches.
 #ifndef PENSTOCK_CLI_STREAM_WAIT_TIMES_H_
 #define PENSTOCK_CLI_STREAM_WAIT_TIMES_H_
 
@@ -9,16 +9,16 @@
 
 namespace penstock {
 
-// Counts durations in classes whose bounds grow by 1 % from one to the next, from 1 us to 1,000 s:
-// a fixed 16 KiB however many there are. Not thread-safe.
+// Counts durations in classes from 1 us to 1,000 s, each 1 % larger than the one before. Takes a
+// fixed 16 KiB for any number of durations. Not thread-safe.
 class WaitTimes {
  public:
   void Add(absl::Duration wait);
 
   uint64_t count() const { return count_; }
   absl::Duration max() const { return max_; }
-  // The least bound that a share `q` of them does not exceed, at most 1 % too high; 0 of none.
-  // REQUIRES: 0 < q <= 1.
+  // Returns the least bound that a share `q` of the durations does not exceed, at most 1 % too
+  // high; 0 if there are none. REQUIRES: 0 < q <= 1.
   absl::Duration Quantile(double q) const;
 
  private:

@@ -11,7 +11,7 @@ namespace penstock {
 
 absl::StatusOr<std::unique_ptr<CloseOnInterrupt>> CloseOnInterrupt::Start(Loader& loader) {
   std::unique_ptr<CloseOnInterrupt> close(new CloseOnInterrupt);
-  // Nothing could end the thread, or none of its waits would end.
+  // Without these, nothing could end the thread, or no signal could wake it.
   if (!close->end_.valid() || InterruptGuard::descriptor() < 0) {
     return ErrnoToStatus(EMFILE, "cannot wait for Ctrl-C");
   }

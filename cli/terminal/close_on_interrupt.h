@@ -1,4 +1,4 @@
-// Ctrl-C ends a blocked read.
+// Makes Ctrl-C end a blocked read.
 #ifndef PENSTOCK_CLI_TERMINAL_CLOSE_ON_INTERRUPT_H_
 #define PENSTOCK_CLI_TERMINAL_CLOSE_ON_INTERRUPT_H_
 
@@ -10,11 +10,11 @@
 
 namespace penstock {
 
-// While it lives, a signal that an InterruptGuard remembers closes `loader`, which must outlive
-// it. REQUIRES: an InterruptGuard lives at least as long. Not thread-safe.
+// While this lives, a signal that an InterruptGuard remembers closes `loader`, which must outlive
+// this. REQUIRES: an InterruptGuard lives at least as long. Not thread-safe.
 class CloseOnInterrupt {
  public:
-  // kResourceExhausted: a thread or a descriptor cannot be had.
+  // kResourceExhausted: no thread or descriptor is available.
   static absl::StatusOr<std::unique_ptr<CloseOnInterrupt>> Start(Loader& loader);
   ~CloseOnInterrupt();
   CloseOnInterrupt(const CloseOnInterrupt&) = delete;
@@ -24,7 +24,7 @@ class CloseOnInterrupt {
   CloseOnInterrupt();
   void Run(Loader& loader) const;
 
-  UniqueFd end_;  // eventfd(2): readable when the thread has to end.
+  UniqueFd end_;  // eventfd(2): readable when the thread must end.
   std::jthread thread_;
 };
 

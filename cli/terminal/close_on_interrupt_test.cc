@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Knows only whether it was closed.
+// Records only whether it was closed.
 class ClosableLoader final : public Loader {
  public:
   absl::StatusOr<bool> Next(Batch&) override { return false; }
@@ -48,8 +48,8 @@ TEST(CloseOnInterruptTest, WithoutASignalItEndsAndClosesNothing) {
   EXPECT_FALSE(loader.closed);
 }
 
-// Its thread would wait for ever. Nothing is looked at before there are descriptors again: UBSan
-// needs some for that.
+// Its thread would wait for ever. The status is checked only once there are descriptors again,
+// because UBSan needs some for that.
 TEST(CloseOnInterruptTest, WithoutDescriptorsItDoesNotStart) {
   const InterruptGuard interrupts;
   ClosableLoader loader;

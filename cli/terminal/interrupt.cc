@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-// A signal handler can reach nothing but globals.
+// A signal handler can only use globals.
 StopSignals stop_signals;
 int wake_pipe[2] = {-1, -1};
 
@@ -23,15 +23,15 @@ extern "C" void RememberSignal(int number) {
   const int saved_errno = errno;
   if (stop_signals.Receive(number) == StopSignals::Meaning::kStopAtOnce) {
     signal(number, SIG_DFL);
-    raise(number);  // Its end once this returns: until then it is blocked.
+    raise(number);  // Ends the process once this handler returns; until then the signal is blocked.
   }
   if (write(wake_pipe[1], "", 1) < 0) {
-    // The pipe is full, hence readable: all that the write is for.
+    // The pipe is full, hence readable, which is the purpose of the write.
   }
   errno = saved_errno;
 }
 
-// Of SIGINT, SIGTERM and SIGHUP what may ask to stop.
+// Handles those of SIGINT, SIGTERM and SIGHUP that may ask the process to stop.
 void HandleWith(void (*handler)(int)) {
   const sigset_t asking = StopSignals::Set();
   struct sigaction action = {};
@@ -46,7 +46,7 @@ void HandleWith(void (*handler)(int)) {
 
 InterruptGuard::InterruptGuard() {
   stop_signals.Forget();
-  // Without a pipe (no descriptors left) only poll() is not woken; Check() still works.
+  // Without a pipe (no descriptors left), signals do not wake poll(); Check() still works.
   if (pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK) != 0) wake_pipe[0] = wake_pipe[1] = -1;
   HandleWith(RememberSignal);
 }

@@ -13,7 +13,8 @@
 namespace penstock {
 namespace {
 
-// Divides `count` until it has three digits; returns how often, less than `units` times.
+// Divides `count` until it has three digits. Returns the number of divisions, which is less than
+// `units`.
 size_t Scale(double& count, double base, size_t units) {
   size_t unit = 0;
   // A count that rounds to 1000 belongs to the next unit.
@@ -53,18 +54,18 @@ absl::string_view HostOf(absl::string_view address) {
   return address.substr(0, address.rfind(':'));
 }
 
-// Not 10.0.0.1 or [::1].
+// Whether it is a name, and not 10.0.0.1 or [::1].
 bool IsName(absl::string_view host) {
   return host.find_first_not_of("0123456789.") != host.npos && !absl::StartsWith(host, "[");
 }
 
-// From a dot on, that one or a later one; empty without.
+// Returns the part from the first dot at or after `from`; empty if there is no dot.
 absl::string_view DomainOf(absl::string_view host, size_t from = 0) {
   const size_t dot = host.find('.', from);
   return dot == host.npos ? absl::string_view() : host.substr(dot);
 }
 
-// ".example.org" of "a.example.org" and "b.c.example.org".
+// Returns ".example.org" for "a.example.org" and "b.c.example.org".
 std::string SharedDomain(const std::vector<std::string>& addresses) {
   std::optional<absl::string_view> shared;
   for (const std::string& address : addresses) {

@@ -1,4 +1,4 @@
-// Numbers, addresses and sentences in narrow columns.
+// Fits numbers, addresses and sentences into narrow columns.
 #ifndef PENSTOCK_CLI_TERMINAL_NARROW_TEXT_H_
 #define PENSTOCK_CLI_TERMINAL_NARROW_TEXT_H_
 
@@ -13,7 +13,7 @@ namespace penstock {
 // 987, 1.23k, 45.6M: at most 5 columns up to 10^15.
 std::string ShortCount(double count);
 
-// 987, 1.2Ki, 46Mi: of 1024, at most 5 columns up to 10^18.
+// 987, 1.2Ki, 46Mi: with units of 1024, at most 5 columns up to 10^18.
 std::string ShortBytes(double bytes);
 
 // 987, 9999, 10k: at most 4 columns up to 10^7.
@@ -22,7 +22,7 @@ std::string ShortWhole(double count);
 // 0.5, 99.9, 100: at most 4 columns up to 10^7.
 std::string ShortCores(double cores);
 
-// 0.5 as 50%.
+// 0.5 becomes 50%.
 std::string ShortPercent(double share);
 
 // The width of an address in a table.
@@ -33,16 +33,15 @@ inline constexpr size_t kAddressColumns = 21;  // 255.255.255.255:65535
 std::string CutInTheMiddle(const std::string& text, size_t columns);
 
 // Shortens each HOST:PORT to at most `columns`, so that it still differs from the others. If one is
-// longer, all names lose the domain that they share; a name that is still longer is cut in the
+// longer, all names lose the domain that they share. Names that are still longer are cut in the
 // middle.
 std::vector<std::string> ShortAddresses(std::vector<std::string> addresses, size_t columns);
 
-// A screen shows this much of a cause.
+// Maximum number of lines that a screen shows of a cause.
 inline constexpr size_t kMaxCauseLines = 3;
 
-// The first `most` of `lines`, which WrapWords() (base/wrap_words.h) made of these columns; the
-// last of them ends with
-// ".." where there are more. REQUIRES: most > 0.
+// Returns the first `most` of `lines`, which WrapWords() (base/wrap_words.h) made with the same
+// `columns`. If there are more, the last of them ends with "..". REQUIRES: most > 0.
 std::vector<std::string> FirstLines(std::vector<std::string> lines, size_t most, size_t columns);
 
 }  // namespace penstock

@@ -58,7 +58,7 @@ void Progress::Finish(absl::string_view note) {
 
 void Progress::Draw(absl::Time now) {
   if (options_.terminal) {
-    // Erases what a longer line before it left.
+    // Erases the rest of a longer previous line.
     PrintEscaped(options_.out, "\r%s\x1b[K", Line(now));
     bar_on_screen_ = true;
   } else {

@@ -1,4 +1,4 @@
-// How far a long command is: a bar on a terminal, plain lines otherwise, always on stderr.
+// Shows the progress of a long command on stderr: a bar on a terminal, plain lines otherwise.
 #ifndef PENSTOCK_CLI_TERMINAL_PROGRESS_H_
 #define PENSTOCK_CLI_TERMINAL_PROGRESS_H_
 
@@ -17,8 +17,8 @@ namespace penstock {
 
 struct ProgressOptions {
   std::string label;             // "packing"
-  std::string unit = "records";  // "bytes" prints sizes: 1.5 GiB.
-  uint64_t total = 0;            // 0: unknown; then no share and no time left.
+  std::string unit = "records";  // "bytes" are printed as sizes: 1.5 GiB.
+  uint64_t total = 0;            // 0: unknown; then no share and no remaining time are shown.
 
   // For tests: where to draw, whether that is a terminal, and the time.
   std::FILE* out = stderr;
@@ -28,18 +28,19 @@ struct ProgressOptions {
   static bool IsTerminal();  // Whether stderr is one.
 };
 
-// Draws at most 10 times a second on a terminal, otherwise a line each 10 seconds, and once
-// at the end. It draws only inside Add() and Finish(): no thread of its own. Thread-safe.
+// On a terminal, draws at most 10 times a second. Otherwise prints a line every 10 seconds, and one
+// at the end. Draws only inside Add() and Finish(), because it has no thread of its own.
+// Thread-safe.
 class Progress {
  public:
   explicit Progress(ProgressOptions options);
-  ~Progress();  // Finish("").
+  ~Progress();  // Calls Finish("").
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   void Add(uint64_t done);
 
-  // Clears the bar; if `note` is not empty prints "label: COUNT in TIME, RATE/s; note". Safe to
+  // Clears the bar. If `note` is not empty, prints "label: COUNT in TIME, RATE/s; note". Safe to
   // call twice; later calls of Add() draw nothing.
   void Finish(absl::string_view note);
 

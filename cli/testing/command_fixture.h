@@ -1,4 +1,4 @@
-// Runs commands as main() does, and keeps what they print.
+// Runs commands like main(), and keeps what they print.
 #ifndef PENSTOCK_CLI_TESTING_COMMAND_FIXTURE_H_
 #define PENSTOCK_CLI_TESTING_COMMAND_FIXTURE_H_
 
@@ -16,10 +16,10 @@ class CommandFixture : public ::testing::Test {
  protected:
   using AddCommands = std::vector<void (*)(CLI::App&, absl::Status&)>;
 
-  // `add`: AddStreamCommand and the like.
+  // `add`: AddStreamCommand or a similar function.
   explicit CommandFixture(AddCommands add) : add_(std::move(add)) {}
 
-  // What `penstock WORDS...` exits with; it has printed out_ and error_.
+  // Runs `penstock WORDS...` and returns its exit code. Sets out_ and error_ to what it printed.
   int Run(const std::vector<std::string>& words) {
     CLI::App app("A tool.", "penstock");
     app.require_subcommand(1);

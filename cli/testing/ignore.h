@@ -5,7 +5,7 @@
 
 namespace penstock {
 
-// A callback for progress that nobody watches.
+// A callback that ignores progress.
 inline void Ignore(uint64_t) {}
 
 }  // namespace penstock

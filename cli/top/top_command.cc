@@ -1,4 +1,4 @@
-// penstock top: what servers are doing, as it changes.
+// penstock top: shows what servers are doing, again and again.
 #include <poll.h>
 #include <unistd.h>
 
@@ -29,7 +29,8 @@
 namespace penstock {
 namespace {
 
-constexpr absl::Duration kFindTimeout = absl::Seconds(10);  // For names and files of --servers.
+// For resolving names and reading files of --servers.
+constexpr absl::Duration kFindTimeout = absl::Seconds(10);
 
 struct TopFlags {
   std::string servers;
@@ -86,8 +87,8 @@ std::string ToJson(const std::vector<ServerLoad>& loads, const absl::Status& mis
   return JsonText(json);
 }
 
-// In place of what was there before, which is erased before a line's text: after a line as wide as
-// the terminal the cursor is still on its last character.
+// Draws over the previous screen. Erases each line before its text is written: after a line as wide
+// as the terminal, the cursor is still on the last character.
 void Draw(const std::vector<std::string>& lines) {
   PrintEscaped(stdout, "\x1b[H");
   for (const std::string& line : lines) PrintEscaped(stdout, "\x1b[K%s\n", line);
@@ -96,7 +97,7 @@ void Draw(const std::vector<std::string>& lines) {
 
 void PrintTable(const TopWatch& watch, const TopFlags& flags, bool terminal) {
   const TopTable table = MakeTopTable(watch.loads(), flags.clients);
-  // It may have become another size since the last look.
+  // The terminal may have changed its size since the last time.
   if (terminal) return Draw(TopScreen(table, watch.missing(), SizeOfTerminal(STDOUT_FILENO)));
   if (!flags.once) PrintEscaped(stdout, "%s\n", NowText());
   for (const std::string& line : TopLines(table, watch.missing())) {
@@ -126,7 +127,8 @@ absl::Status Run(TopWatch& watch, const TopFlags& flags, absl::Duration interval
   do {
     WaitFor(interval);
     if (absl::Status interrupted = InterruptGuard::Check(); !interrupted.ok()) {
-      return flags.once ? interrupted : absl::OkStatus();  // That is how a person ends it.
+      // Without --once, users end the command in this way.
+      return flags.once ? interrupted : absl::OkStatus();
     }
     watch.Look();
     PENSTOCK_RETURN_IF_ERROR(Print(watch, flags, terminal));

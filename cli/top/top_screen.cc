@@ -18,7 +18,7 @@ TerminalSize SizeOfTerminal(int descriptor) {
 
 namespace {
 
-// The lines of one server, but for its clients.
+// The lines of one server, with its clients' lines apart.
 struct Block {
   std::vector<std::string> lines;
   bool down = false;
@@ -49,10 +49,10 @@ size_t NumLines(const std::vector<Block>& blocks) {
   return lines;
 }
 
-// What is left out.
+// Numbers of what is left out.
 struct Rest {
   size_t servers = 0;
-  size_t down = 0;  // Of the servers.
+  size_t down = 0;  // Part of `servers`.
   size_t clients = 0;
 };
 
@@ -64,7 +64,8 @@ std::string RestLine(const Rest& rest) {
   return absl::StrCat(line, line.empty() ? "" : "; ", rest.clients, " more clients");
 }
 
-// Leaves in `blocks` those that fit into `room` lines, and of their clients as many as then do.
+// Keeps in `blocks` the servers that fit into `room` lines, and then as many of their clients as
+// fit.
 Rest Shorten(std::vector<Block>& blocks, size_t room) {
   std::stable_partition(blocks.begin(), blocks.end(),
                         [](const Block& block) { return block.down; });

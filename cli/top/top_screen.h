@@ -1,4 +1,4 @@
-// What of `penstock top` a terminal has room for.
+// Fits the output of `penstock top` into a terminal.
 #ifndef PENSTOCK_CLI_TOP_TOP_SCREEN_H_
 #define PENSTOCK_CLI_TOP_TOP_SCREEN_H_
 
@@ -11,23 +11,23 @@
 
 namespace penstock {
 
-// How much a terminal shows.
 // The width for which tables are made.
 inline constexpr size_t kUsualColumns = 80;
 
+// How much a terminal shows.
 struct TerminalSize {
   size_t rows = 24;
   size_t columns = kUsualColumns;
 };
 
-// Returns the size of the terminal behind `descriptor` now; 24 x 80 if it does not tell its size,
-// as a serial line does not.
+// Returns the current size of the terminal behind `descriptor`; 24 x 80 if it does not report its
+// size, like a serial line.
 TerminalSize SizeOfTerminal(int descriptor);
 
-// The lines of MakeTopTable(), and below them, unless OK, `missing`: why there may be more servers.
-// They fit into `size`, whose last row is the cursor's: no more of them, and none is wider. Where
-// there are too many, servers that are down come first, then those that are left, then clients; a
-// line tells how many more there are. A long cause takes three lines.
+// Returns the lines of MakeTopTable() and below them, unless OK, `missing`: why there may be more
+// servers. They fit into `size`, whose last row is left for the cursor. If there are too many
+// lines, servers that are down come first, then other servers, then clients; one line gives the
+// number of those left out. A long cause takes at most three lines.
 std::vector<std::string> TopScreen(const TopTable& table, const absl::Status& missing,
                                    const TerminalSize& size);
 

@@ -16,7 +16,7 @@ using ::testing::StartsWith;
 
 constexpr char kRefused[] = "Connection refused";
 
-// a10:1, a11:1, ...
+// Servers a10:1, a11:1, ...
 std::vector<ServerLoad> Fleet(size_t servers) {
   std::vector<ServerLoad> fleet;
   for (size_t i = 0; i < servers; ++i) {

@@ -27,14 +27,14 @@ double BusySeconds(const v1::EngineStats& engine) {
          engine.send_seconds();
 }
 
-// What it is to be scaled by, over `seconds`.
+// Returns the busy share that autoscaling uses, over `seconds`.
 double BusyShare(const v1::ServerStats& before, const v1::ServerStats& now, double seconds) {
   const double engine = Share(BusySeconds(now.engine()) - BusySeconds(before.engine()),
                               now.engine().capacity_seconds() - before.engine().capacity_seconds());
   return std::max(engine, Share(now.cpu_seconds() - before.cpu_seconds(), seconds * now.cores()));
 }
 
-// Streams that were open before have the same peer and have been connected longer.
+// A stream that was open before has the same peer and has been connected longer.
 v1::StreamStats StreamBefore(const v1::ServerStats& before, const v1::StreamStats& now) {
   for (const v1::StreamStats& stream : before.stream()) {
     if (stream.peer() == now.peer() && stream.connected_seconds() < now.connected_seconds()) {
@@ -57,7 +57,7 @@ ClientLoad LoadOf(const v1::StreamStats& before, const v1::StreamStats& now) {
           .slow_share = Share(now.write_wait_seconds() - before.write_wait_seconds(), seconds)};
 }
 
-// 80 columns.
+// The row has 80 columns.
 template <typename... Fields>
 std::string Row(const Fields&... fields) {
   return Clipped(absl::StrFormat("%-21s %-8s %5s %5s %5s %4s %4s %4s %11s %4s", fields...));
@@ -67,7 +67,7 @@ std::string MemoryText(const ServerLoad& server) {
   return absl::StrCat(ShortBytes(server.memory_bytes), "/", ShortBytes(server.memory_budget_bytes));
 }
 
-// Without the address, which stands above it.
+// Without the address, which is shown above it.
 absl::string_view CauseOf(const ServerLoad& server) {
   absl::string_view cause = server.status.message();
   absl::ConsumePrefix(&cause, absl::StrCat(server.address, ": "));

@@ -1,5 +1,5 @@
-// What `penstock top` shows: rates from two answers of a server, and rows of 80 columns from those.
-// Pure functions.
+// Computes the content of `penstock top`: rates from two answers of a server, and rows of 80
+// columns. Pure functions.
 #ifndef PENSTOCK_CLI_TOP_TOP_TABLE_H_
 #define PENSTOCK_CLI_TOP_TOP_TABLE_H_
 
@@ -21,60 +21,63 @@ struct ClientLoad {
   double bytes_per_second = 0;
   uint64_t waiting_requests = 0;
   uint64_t waiting_bytes = 0;
-  double slow_share = 0;  // Of the time, that the server waited for it to read: 0 to 1.
+  // Share of the time that the server waited for this client to read: 0 to 1.
+  double slow_share = 0;
 };
 
 struct ServerLoad {
   std::string address;
-  absl::Status status;  // Not OK: the server does not answer, and the rest is empty.
+  absl::Status status;  // Not OK: the server does not answer, and the other fields are empty.
   std::string version = {};
   bool draining = false;
   double uptime_seconds = 0;
-  double rows_per_second = 0;   // Sent.
-  double bytes_per_second = 0;  // Sent.
+  double rows_per_second = 0;   // Of rows that were sent.
+  double bytes_per_second = 0;  // Of bytes that were sent.
   uint64_t waiting_requests = 0;
   uint64_t waiting_bytes = 0;
-  // Of chunks that windows needed, those that were in memory: 0 to 1; nothing if none was needed.
+  // Share of the chunks that windows needed and that were already in memory: 0 to 1. Absent if none
+  // was needed.
   std::optional<double> hit_share = {};
-  // 0 to 1: of the time of the engine's threads or, where that is more, of the cores, which also
-  // serve gRPC and TLS.
+  // 0 to 1: busy share of the engine's threads or of the cores, which also serve gRPC and TLS,
+  // whichever is larger.
   double busy_share = 0;
   double cores_used = 0;  // By the process.
   uint64_t memory_bytes = 0;
   uint64_t memory_budget_bytes = 0;
-  uint64_t truncated_images = 0;  // Since its start, as v1::EngineStats has them.
+  uint64_t truncated_images = 0;  // Since its start, as in v1::EngineStats.
   uint64_t image_warnings = 0;
   std::vector<ClientLoad> clients = {};
 
-  // "up", "draining" or "down".
+  // Returns "up", "draining" or "down".
   std::string state() const;
 };
 
-// Rates over the time between two answers of one server; since its start when `before` is absent,
-// failed, or of an earlier start of the server. Text of others is made printable.
+// Returns rates over the time between two answers of one server. If `before` is absent, failed, or
+// from an earlier start of the server, returns rates since its start. Makes text from servers
+// printable.
 ServerLoad LoadBetween(const std::string& address, const absl::StatusOr<v1::ServerStats>& before,
                        const absl::StatusOr<v1::ServerStats>& now);
 
-// Of each server a row and, under it, why it does not answer. Rows have at most 80 columns, causes
-// are whole.
+// A row for each server, and the cause if it does not answer. Rows have at most 80 columns; causes
+// are complete.
 struct TopTable {
   struct Server {
     std::string row;
-    std::string cause;                 // Of one that is down; empty otherwise.
-    std::vector<std::string> clients;  // A row each.
+    std::string cause;                 // For a server that is down; empty otherwise.
+    std::vector<std::string> clients;  // A row for each client.
   };
   std::string heading;
   std::vector<Server> servers;
-  std::string total;  // Of several; empty of one.
+  std::string total;  // For several servers; empty for one.
 };
 
-// Addresses are narrow_text.h's. `clients`: their rows, too.
+// Shortens addresses as in narrow_text.h. `clients`: adds the clients' rows.
 TopTable MakeTopTable(const std::vector<ServerLoad>& servers, bool clients);
 
-// All of it, and below it, unless OK, `missing`: why there may be more servers.
+// Returns all lines and below them, unless OK, `missing`: why there may be more servers.
 std::vector<std::string> TopLines(const TopTable& table, const absl::Status& missing);
 
-// "  CAUSE", "servers may be missing: CAUSE".
+// Return " CAUSE" and "servers may be missing: CAUSE".
 std::string CauseLine(const TopTable::Server& server);
 std::string MissingLine(const absl::Status& missing);
 

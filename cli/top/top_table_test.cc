@@ -51,7 +51,7 @@ TEST(TopTableTest, RatesAreOfTheTimeBetweenTwoAnswers) {
 
 TEST(TopTableTest, AServerWhoseCoresServeTheNetworkIsBusy) {
   const auto of_cores = [](double cores, double seconds) {
-    v1::ServerStats stats = StatsAt(seconds, 0);  // Uses 1.5 cores; its threads work for 75 %.
+    v1::ServerStats stats = StatsAt(seconds, 0);  // It uses 1.5 cores; its threads work for 75 %.
     stats.set_cores(cores);
     return stats;
   };
@@ -164,7 +164,7 @@ TEST(TopTableTest, AServerThatDoesNotAnswerSaysWhyAndHasNoNumbers) {
   EXPECT_EQ(lines[2], "  Connection refused?[2J");
 }
 
-// What is to be done stands at its end.
+// The advice is at the end of the cause.
 TEST(TopTableTest, CausesAreWhole) {
   const std::string cause(300, 'x');
   const TopTable table =

@@ -36,7 +36,7 @@ absl::Status TopWatch::health() const {
       absl::StrCat(down, " of ", loads_.size(), " servers did not answer"));
 }
 
-// Those that left are asked no more.
+// Servers that left are no longer asked.
 void TopWatch::Follow(const std::vector<std::string>& addresses) {
   std::map<std::string, Server> before = std::exchange(asked_, {});
   for (const std::string& address : addresses) {
@@ -48,7 +48,8 @@ void TopWatch::Follow(const std::vector<std::string>& addresses) {
   }
 }
 
-// All at once, if there are threads to be had: one that does not answer costs the others nothing.
+// Asks all at once, as far as threads are available, so that a server that does not answer delays
+// no other.
 std::vector<absl::StatusOr<v1::ServerStats>> TopWatch::AskAll() const {
   std::vector<absl::StatusOr<v1::ServerStats>> answers(asked_.size(), absl::UnknownError(""));
   std::vector<std::jthread> threads;

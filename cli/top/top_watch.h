@@ -1,4 +1,4 @@
-// Looks at servers again and again, for `penstock top`.
+// Asks servers again and again, for `penstock top`.
 #ifndef PENSTOCK_CLI_TOP_TOP_WATCH_H_
 #define PENSTOCK_CLI_TOP_TOP_WATCH_H_
 
@@ -17,22 +17,22 @@
 
 namespace penstock {
 
-// Those that `servers` are at each look. Not thread-safe.
+// Each look asks the servers that are then in `servers`. Not thread-safe.
 class TopWatch {
  public:
-  // `servers` must outlive it.
+  // `servers` must outlive this.
   TopWatch(KnownServers& servers, const NetworkOptions& network)
       : servers_(servers), network_(network) {}
 
-  // Asks all of them at once.
+  // Asks all servers at once.
   void Look();
 
-  // By address, what each has done since the look before; of one that was not there then, since it
-  // started.
+  // By address, what each server has done since the last look; for a server that was not there
+  // then, since it started.
   const std::vector<ServerLoad>& loads() const { return loads_; }
   // Why there may be more servers.
   const absl::Status& missing() const { return missing_; }
-  // Not OK: a server did not answer the last look, or there may be more.
+  // Not OK: a server did not answer in the last look, or there may be more servers.
   absl::Status health() const;
 
  private:

@@ -1,4 +1,4 @@
-// Small encoded images, made by code.
+// Makes small encoded images for tests.
 #ifndef PENSTOCK_CLI_SHEET_TESTING_TEST_IMAGES_H_
 #define PENSTOCK_CLI_SHEET_TESTING_TEST_IMAGES_H_
 
@@ -28,11 +28,11 @@ inline std::string TestJpeg() {
   return {bytes.begin(), bytes.end()};
 }
 
-// TestJpeg() with an EXIF block behind its first marker.
+// TestJpeg() with an EXIF block after its first marker.
 inline std::string TurnedJpeg(uint8_t orientation) {
   std::string exif("Exif\0\0MM\0*\0\0\0\10\0\1\1\22\0\3\0\0\0\1\0", 25);
   exif += static_cast<char>(orientation);
-  exif += std::string(6, '\0');  // The value's rest, and no further block.
+  exif += std::string(6, '\0');  // The value's remaining bytes, and no further block.
   const std::string jpeg = TestJpeg();
   const std::string length = {'\0', static_cast<char>(exif.size() + 2)};
   return jpeg.substr(0, 2) + "\xff\xe1" + length + exif + jpeg.substr(2);
