@@ -1,4 +1,4 @@
-// A transport whose connection stands, for tests of what is said over it.
+// A connected transport, for tests of the messages on it.
 #ifndef PENSTOCK_TESTS_CONNECTED_TRANSPORT_H_
 #define PENSTOCK_TESTS_CONNECTED_TRANSPORT_H_
 
@@ -15,16 +15,16 @@
 
 namespace penstock {
 
-// How a stream without a spec begins at the server: with its Hello, or broken.
+// Returns the first event of a stream without a spec: the server's Hello, or the end of the stream.
 inline Said FirstWord(Transport& transport) {
   RecordingEvents events;
   const std::unique_ptr<Stream> stream = transport.Connect({}, events);
   return events.NextOfAnyKind();
 }
 
-// A transport to a server that serves, connected: its streams begin at once. gRPC gives up an
-// attempt to connect after half a second, in which a server on a loaded machine may not come to
-// answer; then another one is made, for up to two minutes.
+// Returns a transport that is connected to a running server, so that its streams begin at once.
+// gRPC gives up an attempt to connect after half a second, which may be too short for a server on a
+// loaded machine. So this tries again for up to two minutes.
 inline std::unique_ptr<Transport> ConnectedTransport(const std::string& address,
                                                      NetworkOptions options = {}) {
   std::unique_ptr<Transport> transport = MakeGrpcTransport(address, std::move(options));
@@ -32,7 +32,7 @@ inline std::unique_ptr<Transport> ConnectedTransport(const std::string& address,
   while (true) {
     const Said said = FirstWord(*transport);
     const auto* broken = std::get_if<StreamBroken>(&said);
-    // Whoever refuses the stream is connected, too.
+    // A server that refuses the stream is connected too.
     if (broken == nullptr || !absl::IsUnavailable(broken->status)) return transport;
     if (absl::Now() > deadline) {
       ADD_FAILURE() << broken->status;

@@ -1,4 +1,4 @@
-// Counts calls of operator new. It replaces the operator, so include it once in a program of its
+// Counts calls of operator new. Replaces the operator, so include this once in a program of its
 // own.
 #ifndef PENSTOCK_TESTS_COUNT_ALLOCATIONS_H_
 #define PENSTOCK_TESTS_COUNT_ALLOCATIONS_H_

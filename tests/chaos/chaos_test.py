@@ -1,4 +1,4 @@
-"""Servers are killed, stopped, drained and restarted under two ranks; the stream does not change.
+"""Kills, stops, drains and restarts servers under two ranks; the stream does not change.
 
     python3 tests/chaos/chaos_test.py --kills 1000 --seed 7
 """
@@ -17,15 +17,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
 from ranks import NUM_RANKS, RanksTestCase, total  # noqa: E402
 
 NUM_SERVERS = 4
-NEW_PORT_SHARE = 0.2  # Of restarts; the ranks follow a folder of addresses.
-# What is counted.
+NEW_PORT_SHARE = 0.2  # Share of restarts; the ranks follow a folder of addresses.
+# The events that are counted.
 STOPPED, RUNNING = "SIGKILL with requests unread", "SIGKILL of a running server"
 STARTED, SAME_PORT, NEW_PORT = "start", "restart on the same port", "restart on a new port"
 OPTIONS = argparse.Namespace(kills=200, seed=None, minutes=8)
 
 
 class Timeline:
-    """Prints what happened when, and counts it."""
+    """Prints and counts events with their times."""
 
     def __init__(self):
         self.start = time.monotonic()
@@ -40,17 +40,18 @@ class Timeline:
 
 
 class Victim:
-    """One server and what is to happen to it next; `tick()` does it when its time has come.
-    `new_address()` is another one that nobody else is given."""
+    """One server and the next thing to do to it, which `tick()` does when its time has come.
+    `new_address()` returns an address that nothing else uses."""
 
     def __init__(self, number, server, timeline, random_numbers, new_address):
         self.number = number
         self.server = server
         self.timeline = timeline
         self.random = random_numbers
-        self.then = self._starting  # What `tick()` does from `at` on; None: it serves, undisturbed.
+        # What `tick()` does from `at` on; None: the server runs undisturbed.
+        self.then = self._starting
         self.at = 0.0
-        self.before = None  # Its address before it was started again.
+        self.before = None  # Its address before the restart.
         self.new_address = new_address
         server.start(new_address())
 
@@ -68,8 +69,8 @@ class Victim:
         self._later(seconds, self._cont)
 
     def kill(self, after, stopped):
-        """Once every rank is connected; `stopped`: until there are requests it has not read. Else it
-        is killed at whatever it does then."""
+        """Kills the server once every rank is connected. With `stopped`, waits until there are
+        requests that it has not read; otherwise kills it at any moment."""
         self.kill_after = after
         self.give_up_at = time.monotonic() + 5
         self.then = self._await_ranks
@@ -78,7 +79,7 @@ class Victim:
     def _await_ranks(self):
         if self.server.connections() != [0] * NUM_RANKS and time.monotonic() < self.give_up_at:
             return self._later(0.02, self._await_ranks)
-        self._later(0.1, self.kill_how)  # They say hello and ask.
+        self._later(0.1, self.kill_how)  # Until then they say hello and request rows.
 
     def _stop_to_kill(self):
         self.server.stop()
@@ -160,8 +161,8 @@ class ChaosTest(RanksTestCase):
             signal.sigtimedwait([], 0.002)
 
     def disturb(self, kills):
-        """Random kills and stops of random servers until so many were killed, half of them while they
-        ran and half while there were requests they had not read."""
+        """Kills and stops random servers at random times until there were `kills` kills: half of
+        them while the server ran, half while there were requests that it had not read."""
         next_at = time.monotonic()
         counts = self.timeline.counts
 
@@ -195,7 +196,7 @@ class ChaosTest(RanksTestCase):
         victim = self.random.choice(self.victims)
         victim.drain(away_for=1.5)
         self.run_until(lambda: victim.server.poll() is not None or victim.idle)
-        self.wait_for_batches(5)  # Without it.
+        self.wait_for_batches(5)  # Without the server.
         self.calm_down()
 
     def check(self, results):
@@ -209,7 +210,8 @@ class ChaosTest(RanksTestCase):
         self.assertGreaterEqual(lost, OPTIONS.kills, "few requests were in flight")
 
     def check_counts(self, counts):
-        """That all of it has happened: a test that does nothing to servers would pass otherwise."""
+        """Checks that all kinds of events happened. Otherwise a test that leaves servers alone
+        would pass."""
         few = OPTIONS.kills // 20
         for what, at_least in ((STOPPED, OPTIONS.kills // 2), (RUNNING, OPTIONS.kills // 2),
                                ("SIGSTOP", few), (NEW_PORT, few), (SAME_PORT, OPTIONS.kills // 2)):

@@ -1,5 +1,6 @@
-"""Servers and ranks in network namespaces of their own, with delay, loss and partitions that heal;
-servers are also stopped, killed and started again there.
+"""Runs servers and ranks in network namespaces, with delay, loss and partitions that heal.
+
+Servers are also stopped, killed and started again there.
 
     python3 tests/chaos/netns_test.py --seed 7      (as root)
 """
@@ -23,7 +24,7 @@ from ranks import NUM_RANKS, RanksTestCase, total  # noqa: E402
 from servers import wait_until  # noqa: E402
 
 NUM_SERVERS = 3
-SKIPPED = 77  # ctest shows it as skipped.
+SKIPPED = 77  # ctest reports this code as skipped.
 OPTIONS = argparse.Namespace(seed=None)
 
 
@@ -64,7 +65,7 @@ class NetnsTest(RanksTestCase):
         self.wait_for_batches(20)
 
     def long_partition(self):
-        """Longer than a silent server is waited for; the others serve meanwhile."""
+        """Lasts longer than clients wait for a silent server; the others serve meanwhile."""
         self.note("server 1 cannot be reached for 14 s")
         self.server_nodes[1].partition()
         until = time.monotonic() + 14
@@ -74,7 +75,7 @@ class NetnsTest(RanksTestCase):
         self.wait_until_it_serves(1)
 
     def rows_sent(self, number):
-        """To the clients that it has now, asked from its own side of the network."""
+        """Rows to the server's current clients, asked from its own side of the network."""
         done = subprocess.run(
             [*self.server_nodes[number].prefix, BIN / "penstock", "top", "--servers",
              self.servers[number].address, "--once", "--json", "-", "--interval", "100ms"],
@@ -83,7 +84,7 @@ class NetnsTest(RanksTestCase):
         return {client["peer"]: client["rows"] for client in server.get("clients", [])}
 
     def wait_until_it_serves(self, number):
-        """Rows, not only packets: greetings and pings pass as well."""
+        """Waits for rows, not only packets, because greetings and pings pass as well."""
         before = self.rows_sent(number)
         wait_until(lambda: any(rows > before.get(peer, 0)
                                for peer, rows in self.rows_sent(number).items()),
@@ -122,7 +123,8 @@ class NetnsTest(RanksTestCase):
         self.wait_until_it_serves(1)
 
     def kill_unseen(self):
-        """No packet says that the old connections are gone: the new process does, when it is asked."""
+        """No packet announces that the old connections are gone. The new process says so when it
+        gets one."""
         self.note("server 2 is killed and restarted while it cannot be reached")
         self.server_nodes[2].partition()
         self.servers[2].kill()
@@ -147,7 +149,7 @@ class NetnsTest(RanksTestCase):
                   f"{[result['batch_wait_seconds']['max'] for result in results]} s")
         self.assertGreater(packets["lost"], 50)
         self.assertGreater(packets["cut"], 0)
-        # Of the long partition and of each kill, at least by one rank.
+        # At least one rank sees the long partition and each kill.
         self.assertGreaterEqual(total(results, "stream_breaks"), 3)
 
 

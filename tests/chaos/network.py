@@ -1,8 +1,8 @@
-"""Networks of namespaces whose packets pass through this process: late, lost, or not at all.
+"""Networks of namespaces whose packets pass through this process, which delays or drops them.
 
-Nothing of them outlives the process, and no packet leaves them: a namespace has one interface, a
-tun device (tun(4)) whose other end is read here. It needs root; `tc qdisc netem`, which many small
-kernels lack, it does not.
+Nothing of a network outlives the process, and no packet leaves it: a namespace has one interface, a
+tun device (tun(4)) whose other end is read here. This needs root, but not `tc qdisc netem`, which
+many small kernels lack.
 """
 
 import collections
@@ -30,13 +30,13 @@ class Node:
 
     def __init__(self, number):
         self.address = f"10.77.0.{number}"
-        self.delay_s = 0.0    # Of what is sent to it, and of what it sends.
-        self.loss = 0.0       # Share of packets, either way.
-        self.hears = True     # Whether packets reach it,
-        self.is_heard = True  # and whether its own reach others.
+        self.delay_s = 0.0    # Of packets in each direction.
+        self.loss = 0.0       # Share of packets, in each direction.
+        self.hears = True     # Whether packets reach it.
+        self.is_heard = True  # Whether its packets reach others.
         self.counts = collections.Counter()
         self._holder = subprocess.Popen(["sleep", "infinity"], preexec_fn=self._enter_new)
-        self.namespace = f"/proc/{self._holder.pid}/ns/net"  # A file of setns(2).
+        self.namespace = f"/proc/{self._holder.pid}/ns/net"  # A file for setns(2).
         self.prefix = ("nsenter", f"--net={self.namespace}", "--")
         interface = f"ps{os.getpid()}n{number}"
         self.tun = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -73,7 +73,7 @@ class Network:
 
     @staticmethod
     def missing():
-        """Why no network can be made here; empty if one can."""
+        """Returns why no network can be made here; empty if one can."""
         try:
             Node(254).close()
         except (OSError, subprocess.SubprocessError) as error:
@@ -107,7 +107,7 @@ class Network:
             self._send()
 
     def _receive(self, sender):
-        for _ in range(64):  # Then the others' turn.
+        for _ in range(64):  # At most this many, then the other nodes' turn.
             try:
                 packet = os.read(sender.tun, 1 << 16)
             except BlockingIOError:

@@ -1,4 +1,5 @@
-"""Ranks that read at a trainer's pace until they are interrupted, and what they must have read."""
+"""Ranks that read at a trainer's pace until they are interrupted, and the rows that they must have
+read."""
 
 import json
 import signal
@@ -12,7 +13,7 @@ NUM_RANKS = 2
 
 class RanksTestCase(ProcessTestCase):
     def start_ranks(self, servers, *args, prefixes=((),) * NUM_RANKS):
-        """`prefixes`: of each rank, a command that executes another one."""
+        """`prefixes`: for each rank, a command that executes another one."""
         self.rank_options = args
         self.started = time.monotonic()
         self.waits = [self.folder / f"waits{rank}" for rank in range(NUM_RANKS)]
@@ -30,7 +31,7 @@ class RanksTestCase(ProcessTestCase):
         return self.stream_args(servers, "--rank", rank, "--world-size", NUM_RANKS, epochs=0)
 
     def wait_for_batches(self, more):
-        """Until every rank has got so many more batches."""
+        """Waits until every rank has got this many more batches."""
         seen = [self.batches(rank) for rank in range(NUM_RANKS)]
         for rank in range(NUM_RANKS):
             wait_until(lambda: self.batches(rank) >= seen[rank] + more, f"batches of rank {rank}")
@@ -42,7 +43,7 @@ class RanksTestCase(ProcessTestCase):
         return waits.read_bytes().count(b"\n") if waits.exists() else 0
 
     def finish_ranks(self):
-        """Ends the ranks where they are; what each has told."""
+        """Interrupts the ranks and returns the result of each."""
         self.wait_for_batches(10)
         for child in self.ranks:
             child.send_signal(signal.SIGINT)
@@ -51,14 +52,15 @@ class RanksTestCase(ProcessTestCase):
             out = child.communicate(timeout=TIMEOUT_S)[0]
             told = self.errors[rank].read_text()
             self.assertIn("interrupted by SIGINT", told)
-            # Hundreds of windows may be, where servers are killed without end.
+            # Repeated kills of servers can lead to hundreds of such windows.
             self.assertLessEqual(told.count("asked for alone"),
                                  1 + (time.monotonic() - self.started) / 10)
             results.append(json.loads(out))
         return results
 
     def assert_undisturbed(self, results, note=""):
-        """Each rank has read what it reads in this process, without servers."""
+        """Checks that each rank has read the same as one that reads in its own process, without
+        servers."""
         options = list(self.rank_options)
         if "--pace" in options:
             at = options.index("--pace")
@@ -70,5 +72,5 @@ class RanksTestCase(ProcessTestCase):
 
 
 def total(results, name):
-    """Of all servers of all ranks."""
+    """Adds up a number of all servers of all ranks."""
     return sum(server[name] for result in results for server in result["servers"])

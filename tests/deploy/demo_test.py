@@ -1,4 +1,4 @@
-"""The demos, with fewer epochs and without what builds them."""
+"""Tests the demos, with fewer epochs and without building the programs."""
 
 import os
 import pathlib
@@ -17,7 +17,8 @@ class DemoTest(unittest.TestCase):
         self.out = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "out"
 
     def demo(self, what, epochs):
-        """What it prints. Its images are those that it draws, whatever this machine has."""
+        """Returns what the demo prints. It uses the images that it draws, whatever this machine
+        has."""
         result = subprocess.run(
             [sys.executable, "-B", DEMO, what, "--bin", BIN, "--sample", SAMPLE,
              "--out", self.out, "--epochs", str(epochs)],

@@ -1,5 +1,5 @@
-"""The images' recipes: what they rely on is looked at and tried; no image is built. images_test.py
-runs images that were."""
+"""Tests what the images' recipes rely on; builds no image. images_test.py runs images that were
+built."""
 
 import json
 import os
@@ -16,7 +16,7 @@ RECIPES = {name: FOLDER / f"{name}.Dockerfile" for name in ("server", "trainer")
 
 
 def instructions(recipe):
-    """(instruction, arguments) of a recipe, lines that continue joined."""
+    """Returns (instruction, arguments) of a recipe; continued lines are joined."""
     text = re.sub(r"^#.*\n", "", RECIPES[recipe].read_text(), flags=re.M).replace("\\\n", " ")
     return [line.split(maxsplit=1) for line in text.splitlines() if line.strip()]
 
@@ -26,7 +26,7 @@ def arguments(recipe, instruction):
 
 
 def presets():
-    """CMake's, by name."""
+    """Returns CMake's presets by name."""
     found = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
     return {preset["name"]: preset for preset in found}
 
@@ -49,7 +49,7 @@ class RecipeTest(unittest.TestCase):
                 for source in copy.split()[len(options):-1]:
                     if options:
                         self.assertIn(options[0].removeprefix("--from="), stages)
-                        # Of what pip installs only the folder is known here.
+                        # The files that pip installs are not known here, only their folder.
                         made = "/opt/cuda" if source.startswith("/opt/cuda/") else source
                         self.assertIn(made.removeprefix("/src/"), runs)
                     else:
@@ -94,7 +94,7 @@ class RecipeTest(unittest.TestCase):
                                   text=True, stdout=subprocess.PIPE, timeout=120).stdout.split()
         self.assertEqual(len(packages), len(set(packages)))
         self.assertIn("libc6", packages)
-        for library in ("libgrpc++", "libopenblas"):  # The second stands behind a link.
+        for library in ("libgrpc++", "libopenblas"):  # The second is found through a link.
             self.assertTrue(any(name.startswith(library) for name in packages), packages)
         states = subprocess.run(["dpkg-query", "-W", "-f=${Status}\n", *packages], text=True,
                                 check=True, stdout=subprocess.PIPE, timeout=120).stdout

@@ -1,7 +1,8 @@
-"""The built images, run as deploy/docker/README.md says and with the options of deploy/kubernetes.
+"""Tests the built images as deploy/docker/README.md runs them, and with the options of
+deploy/kubernetes.
 
-PENSTOCK_TEST_DOCKER: docker, or a command that takes its arguments, as podman does; without it all
-is skipped. PENSTOCK_TEST_IMAGES: the names of the images of the server and of the trainer.
+PENSTOCK_TEST_DOCKER: docker, or a command with the same arguments, such as podman; without it all
+tests are skipped. PENSTOCK_TEST_IMAGES: the names of the images of the server and of the trainer.
 """
 
 import os
@@ -29,14 +30,14 @@ TIMEOUT_S = 300
 
 
 def docker(*args):
-    """The result; stderr is in stdout."""
+    """Returns the result; stderr is part of stdout."""
     return subprocess.run([*DOCKER, *map(str, args)], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=TIMEOUT_S)
 
 
 @unittest.skipUnless(DOCKER, "images are not built: deploy/docker/README.md, PENSTOCK_TEST_DOCKER")
 class ImageTestCase(unittest.TestCase):
-    """A folder with the sample, and a network on which servers are called penstock."""
+    """Has a folder with the sample, and a network on which servers are called penstock."""
 
     def setUp(self):
         self.name = f"penstock-test-{secrets.token_hex(4)}"
@@ -53,12 +54,12 @@ class ImageTestCase(unittest.TestCase):
         return done.stdout
 
     def run_in(self, image, *args, options=(), program=None):
-        """What it prints, run to its end."""
+        """Runs a container to its end and returns what it prints."""
         entry = ("--entrypoint", program) if program else ()
         return self.check("run", "--rm", "--network", self.name, *options, *entry, image, *args)
 
     def mounts(self, *names):
-        """Folders at the root; those that are written are not among them."""
+        """Returns options that mount folders at the root, read-only."""
         return [word for name in names for word in ("-v", f"{self.folder / name}:/{name}:ro")]
 
     def index(self):
@@ -81,7 +82,7 @@ class ImageTestCase(unittest.TestCase):
         return "true" not in docker("inspect", "-f", "{{.State.Running}}", self.name).stdout
 
     def stop_server(self):
-        """With SIGTERM, which PID 1 gets; killed only after a minute."""
+        """Sends SIGTERM to PID 1, and kills the container only after a minute."""
         self.check("stop", "-t", "60", self.name)
         code = self.check("inspect", "-f", "{{.State.ExitCode}}", self.name).strip()
         self.assertEqual(code, "0", self.logs())
@@ -119,7 +120,7 @@ class ReadmeTest(ImageTestCase):
         for library in ("libcublasLt.so", "libcupti.so", "libnccl.so"):
             self.assertIn(library, found)
         self.assertNotIn("not found", found)
-        # What it says of GPUs depends on this machine.
+        # What it reports about GPUs depends on this machine.
         said = self.run_in(TRAINER, "devices")
         self.assertNotIn("this build has no CUDA", said)
         for library in ("cuBLASLt", "NCCL", "CUPTI"):
@@ -150,7 +151,8 @@ class ReadmeTest(ImageTestCase):
 
 @needs_yaml
 class PodsTest(ImageTestCase):
-    """The containers of deploy/kubernetes, with their own options, on the paths of their volumes."""
+    """Runs the containers of deploy/kubernetes with their own options, on the paths of their
+    volumes."""
 
     def setUp(self):
         super().setUp()
@@ -163,7 +165,7 @@ class PodsTest(ImageTestCase):
         (self.folder / "tls" / "tls.pem").rename(self.folder / "tls" / "tls.crt")
         for name in ("token", "tokens"):
             (self.folder / "token" / name).write_text("0123456789abcdef-mine\n")
-        # As fsGroup does it, without being root.
+        # Permissions like those that fsGroup gives, without root.
         (self.folder / "tls" / "tls.key").chmod(0o644)
         (self.folder / "checkpoints").chmod(0o777)
 

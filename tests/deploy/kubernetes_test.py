@@ -1,4 +1,5 @@
-"""The Kubernetes set: valid by the schemas of its API, consistent, and true of the programs."""
+"""Tests that the Kubernetes set is valid by the schemas of its API, consistent, and fits the
+programs."""
 
 import json
 import os
@@ -15,7 +16,7 @@ FOLDER = ROOT / "deploy" / "kubernetes"
 RULES = ROOT / "deploy/prometheus/penstock.rules.yml"
 VERSION = "1.31"
 
-# The packages of .ci/requirements.txt are in an environment of their own.
+# The packages of .ci/requirements.txt are in a virtual environment.
 PYTHON = ROOT / "build" / "python" / "bin" / "python3"
 if PYTHON.exists() and pathlib.Path(sys.prefix) != PYTHON.parents[1]:
     os.execv(PYTHON, [str(PYTHON), *sys.argv])
@@ -38,7 +39,8 @@ needs_yaml = unittest.skipIf(kubernetes_validate is None,
 
 
 def documents():
-    """(file name, resource) of everything but kustomization.yaml, which is no API resource."""
+    """Yields (file name, resource) for everything except kustomization.yaml, which is not an API
+    resource."""
     for path in sorted(FOLDER.glob("*.yaml")):
         if path.name == "kustomization.yaml":
             continue
@@ -68,7 +70,7 @@ def listening_ports(args):
 
 
 def check_health(test, address, service):
-    """Asks as the kubelet's gRPC probe does; the answer must be SERVING."""
+    """Asks like the kubelet's gRPC probe; the answer must be SERVING."""
     name = service.encode()
     message = (b"\x0a" + bytes([len(name)]) + name) if name else b""
     answer = subprocess.run(
@@ -181,7 +183,7 @@ class ConsistencyTest(unittest.TestCase):
 
 @needs_yaml
 class ProgramsTest(ProcessTestCase):
-    """The programs with the options of the manifests; only hosts, ports and folders are others."""
+    """Runs the programs with the options of the manifests; only hosts, ports and folders differ."""
 
     def setUp(self):
         super().setUp()
@@ -195,14 +197,15 @@ class ProgramsTest(ProcessTestCase):
         self.write_tokens("0123456789abcdef-mine")
 
     def write_tokens(self, token):
-        """The secret as the kubelet mounts it, with this token for "replace-me"."""
+        """Writes the secret as the kubelet mounts it, with this token instead of "replace-me"."""
         for name, text in resource("Secret", "penstock-token")["stringData"].items():
             path = self.folder / "token" / name
             path.write_text(text.replace("replace-me", token))
             path.chmod(0o400)
 
     def args(self, template, **replaced):
-        """The container's arguments on this machine; `replaced`: values of options."""
+        """Returns the container's arguments for this machine. `replaced`: other values of options.
+        """
         def here(arg):
             name, _, value = arg.partition("=")
             value = replaced.get(name.strip("-").replace("-", "_"), value)
@@ -212,14 +215,14 @@ class ProgramsTest(ProcessTestCase):
         return [here(arg) for arg in container(template)["args"]]
 
     def start(self):
-        """A server as its pod has it."""
+        """Starts a server with the options of its pod."""
         server = self.make_server(*(arg for arg in self.args(pods()[0])
                                     if not arg.startswith("--listen=")))
         server.start()
         return server.wait_serving()
 
     def logged(self, server, event):
-        """The fields of an event, once it is in the log; the log is JSON."""
+        """Returns the fields of an event once it is in the log, which is JSON."""
         def found():
             lines = [line for line in server.log().splitlines(keepends=True) if line.endswith("\n")]
             return [fields for fields in map(json.loads, lines) if fields["event"] == event]
@@ -263,7 +266,7 @@ def adapter_rules():
     return adapter["rules"] + adapter["externalRules"]
 
 
-# A pod's seconds a minute, for ten minutes, as promtool writes a series.
+# A pod's seconds per minute for ten minutes, in promtool's notation of a series.
 def series(metric, labels, share):
     return {"series": f'{metric}{{namespace="n",{labels}}}', "values": f"0+{60 * share:g}x10"}
 
@@ -277,8 +280,8 @@ def consumption_of_the_dashboard():
 @needs_yaml
 @unittest.skipUnless(shutil.which("promtool"), "needs Debian's package prometheus")
 class ScalingTest(unittest.TestCase):
-    """What the adapter's queries say, and the recorded series and the dashboard, by Prometheus' own
-    evaluation."""
+    """Evaluates the adapter's queries, the recorded series and the dashboard with Prometheus
+    itself."""
 
     def setUp(self):
         self.rules = []
@@ -308,7 +311,7 @@ class ScalingTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout)
 
     def servers(self, *loads, cpu=0):
-        """Servers of 4 cores and threads; the threads are busy for these shares of their time, and
+        """Servers of 4 cores and threads. The threads are busy for these shares of their time, and
         each server uses the share `cpu` of its cores."""
         found = []
         for number, load in enumerate(loads):
@@ -323,7 +326,7 @@ class ScalingTest(unittest.TestCase):
         return found
 
     def trainers(self, *waits):
-        """Ranks that wait for these shares of their time, and use as many cores as they like."""
+        """Ranks that wait for these shares of their time, and use any number of cores."""
         return [series(metric, f'pod="t{number}"', share) for number, wait in enumerate(waits)
                 for metric, share in (("penstock_client_wait_seconds_total", wait),
                                       ("process_cpu_seconds_total", 16))]

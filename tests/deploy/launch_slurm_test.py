@@ -1,4 +1,5 @@
-"""penstock launch by srun, inside an allocation of a Slurm of one node, started for the test."""
+"""Tests penstock launch with srun, inside an allocation of a one-node Slurm that the test starts.
+"""
 
 import os
 import shutil
@@ -6,7 +7,7 @@ import signal
 import socket
 import unittest
 
-from slurm import SlurmTestCase, why_not  # First: it finds tests/e2e.
+from slurm import SlurmTestCase, why_not  # First, because it makes tests/e2e importable.
 from processes import BIN, run
 from rank_runs import newest, numbers
 from servers import wait_until
@@ -24,7 +25,7 @@ def host_name():
 
 
 def why_no_srun():
-    """Why srun cannot start ranks here, or nothing."""
+    """Returns why srun cannot start ranks here, or nothing."""
     if why_not():
         return why_not()
     if shutil.which("srun") is None:
@@ -47,7 +48,7 @@ class LaunchSlurmTest(SlurmTestCase):
         cls.script.write_text(SCRIPT)
 
     def launch(self, *args):
-        # srun by name: one host that is this one needs none.
+        # --launcher srun, because with one host that is this one srun is not chosen.
         return self.slurm.submit(self.script, "-np", 2, "-H", f"{host_name()}:2", "--launcher", "srun",
                                  *args)
 
@@ -75,8 +76,8 @@ class LaunchSlurmTest(SlurmTestCase):
         self.assertRegex(self.log(job), r"srun: rank 1 failed with exit code 7; its last lines:")
 
     def test_a_signal_saves_and_ends_well(self):
-        # The launcher's SIGTERM, and what Slurm sends to all. Slurm's SIGTERM would reach srun too,
-        # which kills the ranks.
+        # Signals the launcher with SIGTERM, and all of the job with SIGUSR1 through Slurm. Slurm's
+        # SIGTERM would reach srun too, which kills the ranks.
         ways = {"launcher": lambda job: os.kill(self.launcher(job), signal.SIGTERM),
                 "job": lambda job: self.slurm.run("scancel", "--signal=USR1", job)}
         for name, send in ways.items():

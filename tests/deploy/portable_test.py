@@ -1,7 +1,8 @@
-"""The portable programs: what they ask of a machine, and that they run on one that has only glibc.
+"""Tests what the portable programs need from a machine, and that they run on one that has only
+glibc.
 
 PENSTOCK_PORTABLE_BIN: their folder; .ci/portable.sh sets it. PENSTOCK_PORTABLE_ROOT: the root of
-another Linux to run them in, instead of a folder that holds this machine's glibc and nothing else.
+another Linux to run them in, instead of a folder that holds only this machine's glibc.
 """
 
 import json
@@ -21,7 +22,7 @@ from processes import BIN, SAMPLE, TIMEOUT_S, die_with_parent, pause  # noqa: E4
 from rank_runs import newest, numbers  # noqa: E402
 
 PORTABLE = pathlib.Path(os.environ.get("PENSTOCK_PORTABLE_BIN", "/none"))
-# Of glibc 2.35; some of these are empty since 2.34.
+# The libraries of glibc 2.35; some are empty since 2.34.
 GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1",
          "ld-linux-x86-64.so.2"}
 OLDEST_GLIBC = (2, 35)
@@ -31,7 +32,7 @@ IN_A_ROOT = unittest.skipUnless(os.geteuid() == 0, "not root: no other root can 
 
 
 def glibc(program):
-    """The newest version of glibc that it has a symbol of."""
+    """Returns the newest version of glibc of which the program uses a symbol."""
     versions = re.findall(r"GLIBC_(\d+)\.(\d+)", output("readelf", "--version-info", program))
     return max((int(major), int(minor)) for major, minor in versions)
 
@@ -93,7 +94,7 @@ class PortableTest(unittest.TestCase):
                 self.assertNotIn(".symtab", output("readelf", "-SW", program))
 
     def serve(self):
-        """A server of indexed data, in the root; it writes the file `address`."""
+        """Starts a server of indexed data in the root. It writes the file `address`."""
         self.fill_root()
         self.run_in_root("penstock", "index", "data", "--holdout", "5%", "-o", "data/manifest.pb")
         server = self.start("penstock-server", "--data-root", "data", "--listen", "127.0.0.1:0",

@@ -1,4 +1,4 @@
-"""A Slurm of one node in a folder: munged, slurmctld and slurmd, for one test program, as root."""
+"""A Slurm of one node in a folder, for one test program, as root: munged, slurmctld and slurmd."""
 
 import os
 import pathlib
@@ -16,7 +16,8 @@ from servers import TIMEOUT_S, die_with_parent, reserve_port, wait_until  # noqa
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch")
 
-# What the node says it has is taken as it is (config_overrides): no test depends on the machine.
+# Slurm accepts the node's stated resources as they are (config_overrides), so no test depends on
+# the machine.
 CONFIGURATION = """
 ClusterName=penstock
 SlurmctldHost={host}(127.0.0.1)
@@ -45,7 +46,7 @@ PartitionName=all Nodes={host} Default=YES MaxTime=10 State=UP
 
 
 def why_not():
-    """Why there can be no Slurm here, or nothing."""
+    """Returns why there can be no Slurm here, or nothing."""
     if os.geteuid() != 0:
         return "not root: no Slurm can be started"
     if not os.path.ismount("/sys/fs/cgroup"):
@@ -55,7 +56,7 @@ def why_not():
 
 
 class Slurm:
-    """Its files are in `folder`, which goes with it; jobs may use it as theirs."""
+    """Keeps its files in `folder`, which is removed with it; jobs may use the folder too."""
 
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-slurm-"))
@@ -118,7 +119,7 @@ class Slurm:
         return fields["JobState"], int(fields["ExitCode"].split(":")[0])
 
     def wait(self, job):
-        """Waits for the job's end; returns its state, as state() does."""
+        """Waits for the job's end. Returns its state, like state()."""
         self._wait_until(lambda: self.state(job)[0] not in ("PENDING", "RUNNING", "COMPLETING"),
                          f"job {job}")
         return self.state(job)
@@ -143,7 +144,7 @@ class Slurm:
 class SlurmTestCase(unittest.TestCase):
     """Has a Slurm for the class, and an indexed copy of the sample in its folder."""
 
-    LOG = ""  # Name of a job's log, by "{job}".
+    LOG = ""  # Name of a job's log; it may contain "{job}".
 
     @classmethod
     def setUpClass(cls):

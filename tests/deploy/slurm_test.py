@@ -1,4 +1,4 @@
-"""deploy/slurm/penstock.sbatch on a Slurm of one node, started for the test."""
+"""Tests deploy/slurm/penstock.sbatch on a one-node Slurm that the test starts."""
 
 import json
 import os
@@ -6,13 +6,13 @@ import pathlib
 import socket
 import unittest
 
-from slurm import SlurmTestCase, why_not  # First: it finds tests/e2e.
+from slurm import SlurmTestCase, why_not  # First, because it makes tests/e2e importable.
 from processes import BIN, run
 from rank_runs import newest, numbers
 from servers import wait_until
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "slurm" / "penstock.sbatch"
-# A reader as a user's own training would be: it takes its rank from Slurm.
+# A reader like a user's own training: it takes its rank from Slurm.
 READER = """#!/bin/bash
 exec penstock stream --rank "$SLURM_PROCID" --world-size "$SLURM_NTASKS" --json - "$@" \
   > "rank$SLURM_PROCID.json"
@@ -26,7 +26,8 @@ def host_has_an_address():
         return False
 
 
-# Servers tell their host's name; where that means nothing, as in some containers, loopback.
+# Servers advertise their host's name. If it cannot be resolved, as in some containers, use
+# loopback.
 SERVER_OPTIONS = "--insecure" if host_has_an_address() else "--insecure --advertise 127.0.0.1"
 
 
@@ -35,7 +36,7 @@ class SlurmTest(SlurmTestCase):
     LOG = "penstock-{job}.log"
 
     def submit(self, *args, **environment):
-        # Two servers on the node, so that a set of them is one.
+        # Two servers on the node, so that the server set has more than one.
         return self.slurm.submit(SCRIPT, *args, PATH=f"{BIN}:{os.environ['PATH']}",
                                  PENSTOCK_SERVERS_PER_NODE="2",
                                  PENSTOCK_SERVER_OPTIONS=SERVER_OPTIONS, **environment)
@@ -64,7 +65,7 @@ class SlurmTest(SlurmTestCase):
             expected = self.local_stream("--rank", rank, "--world-size", 2)
             self.assertEqual(result["digest"], expected["digest"])
             self.assertEqual(len(result["servers"]), 2)
-        # SIGTERM reached the servers: they ended by themselves.
+        # SIGTERM reached the servers, which ended by themselves.
         self.assertEqual(self.log(job).count("info ended"), 2, self.log(job))
 
     def test_servers_feed_a_training(self):

@@ -1,4 +1,4 @@
-"""The systemd unit, by systemd's own judgement."""
+"""Tests the systemd unit with systemd's own tools."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "deploy" / "systemd"
 BIN = pathlib.Path(os.environ["PENSTOCK_BIN"])
 UNIT = "penstock-server.service"
-# Of 100: what systemd calls "OK" ends at 50.
+# On a scale to 100; systemd rates up to 50 as "OK".
 MAX_EXPOSURE = 30
 
 
@@ -27,7 +27,7 @@ class SystemdTest(unittest.TestCase):
     def setUp(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-systemd-"))
         self.addCleanup(shutil.rmtree, folder)
-        # verify looks for the program that is to be started.
+        # `systemd-analyze verify` requires that the program exists.
         text = (FOLDER / UNIT).read_text()
         self.assertIn("ExecStart=/usr/bin/penstock-server ", text)
         self.unit = folder / UNIT
@@ -76,7 +76,8 @@ class ConfigurationTest(unittest.TestCase):
                                   timeout=120)
 
     def test_the_server_knows_every_option(self):
-        """Those that are commented out, too: "# NAME=VALUE"; the last of a name counts."""
+        """Tests options that are commented out too: "# NAME=VALUE". The last value of an option
+        counts."""
         lines = [line.removeprefix("# ") for line in (FOLDER / "server.conf").read_text().splitlines()]
         options = {line.split("=")[0]: line for line in lines if re.fullmatch(r"[a-z-]+=\S+", line)}
         self.assertGreater(len(options), 6)

@@ -1,4 +1,4 @@
-"""Bad input at the command line: exit code 1 and a message that says what, where and what to do."""
+"""Tests bad input on the command line: exit code 1 and a message with cause, place and remedy."""
 
 import gzip
 import json

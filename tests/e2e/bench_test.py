@@ -1,4 +1,4 @@
-"""penstock bench against real servers: every figure is there, and a verdict."""
+"""Tests penstock bench with real servers: every figure is there, and a verdict."""
 
 import json
 import os
@@ -15,7 +15,8 @@ class BenchTest(ProcessTestCase):
                               "--seconds", 1, *args).stdout
 
     def bench_until_all_worked(self, servers):
-        """On a loaded machine a server may have sent nothing within the second."""
+        """Repeats the measurement, because on a loaded machine a server may send nothing within the
+        second."""
         for _ in range(20):
             result = json.loads(self.bench(",".join(servers), "--json", "-"))
             if all(server.get("decode_share", 0) > 0 for server in result["servers"]):
@@ -26,7 +27,8 @@ class BenchTest(ProcessTestCase):
         servers = [self.start_server("--threads", 1).address for _ in range(2)]
         result = self.bench_until_all_worked(servers)
         self.assertGreater(result["positions_per_second"], 0)
-        self.assertEqual(round(result["bytes_per_second"] / result["positions_per_second"]), 202)  # Packed.
+        # As packed.
+        self.assertEqual(round(result["bytes_per_second"] / result["positions_per_second"]), 202)
         self.assertGreater(result["link_bytes_per_second"], 0)
         self.assertEqual(sorted(s["address"] for s in result["servers"]), sorted(servers))
         for server in result["servers"]:

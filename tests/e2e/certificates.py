@@ -16,8 +16,8 @@ def _key(path, rsa_bits=None):
 
 
 class Authority:
-    """A CA whose files lie in `folder`. Days may be negative: expired. `signed_by`: an Authority;
-    this one is then an intermediate."""
+    """A CA whose files are in `folder`. A negative number of days makes its certificate expired.
+    With `signed_by`, another Authority, this one is an intermediate CA."""
 
     def __init__(self, folder, name, days=30, signed_by=None):
         self.folder, self.name = folder, name
@@ -27,12 +27,12 @@ class Authority:
         self._certify(name, self.key, ["basicConstraints=critical,CA:TRUE"], days, signed)
 
     def signs(self):
-        """Arguments of `openssl x509` that sign with this CA."""
+        """Returns the arguments of `openssl x509` that sign with this CA."""
         return ["-CA", self.pem, "-CAkey", self.key, "-CAcreateserial"]
 
     def issue(self, name, hosts="IP:127.0.0.1", days=30, rsa_bits=None, usage=None):
-        """Writes name.pem and name.key, over older ones. OpenSSL lets TLS use no RSA key of less
-        than 2048 bits. `usage`: serverAuth or clientAuth alone."""
+        """Writes name.pem and name.key; replaces older ones. OpenSSL does not use RSA keys of less
+        than 2048 bits for TLS. `usage`: serverAuth or clientAuth only."""
         key = self.folder / f"{name}.key"
         _key(key, rsa_bits)
         extensions = [f"subjectAltName={hosts}"]

@@ -1,4 +1,4 @@
-"""penstock stream --connections: several streams to a server, the same rows."""
+"""Tests penstock stream --connections: several streams to a server give the same rows."""
 
 import pathlib
 import unittest
@@ -10,7 +10,7 @@ ESTABLISHED = "01"
 
 
 def connections_to(port):
-    """TCP connections of this machine whose server side is at `port`."""
+    """Counts TCP connections of this machine whose server side is at `port`."""
     lines = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
     sockets = (line.split()[1:4] for line in lines)
     return sum(state == ESTABLISHED and int(local.split(":")[1], 16) == port
@@ -22,7 +22,8 @@ class ConnectionsTest(ProcessTestCase):
         return pathlib.Path(server.log_path).read_text().count("client connected")
 
     def assert_connected(self, times, connections, result):
-        """So many, and again where a machine under load broke one."""
+        """Checks the number of connections; a machine under load may have broken and renewed some.
+        """
         breaks = result["servers"][0]["stream_breaks"]
         self.assertTrue(connections <= times <= connections + breaks, (times, result["servers"]))
 
@@ -34,7 +35,7 @@ class ConnectionsTest(ProcessTestCase):
         four = self.stream(server.address, "--connections", 4)
         self.assertEqual(four["digest"], one["digest"])
         self.assert_connected(self.connected(server) - first, 4, four)
-        # Those of the same server are one in the report.
+        # The report has one entry for all connections to a server.
         self.assertEqual([s["address"] for s in four["servers"]], [server.address])
         self.assertEqual(four["servers"][0]["rows"], one["servers"][0]["rows"])
 
@@ -49,7 +50,7 @@ class ConnectionsTest(ProcessTestCase):
             pause()
         [row] = self.top_until(lambda rows: len(rows[0]["clients"]) == 3, server.address)
         self.assertEqual(len({client["peer"] for client in row["clients"]}), 3)
-        # The one of `top` is gone a moment after its answer.
+        # The connection of `top` closes shortly after its answer.
         port = int(server.address.rsplit(":", 1)[1])
         wait_until(lambda: connections_to(port) == 3, "three connections")
         reader.terminate()

@@ -1,5 +1,5 @@
-"""Data that is no TFRecord: image folders, WebDataset tars and fixed-size records give the rows
-that the same data gives as TFRecords."""
+"""Tests data other than TFRecord: image folders, WebDataset tars and fixed-size records give the
+same rows as the same data in TFRecords."""
 
 import io
 import tarfile
@@ -27,7 +27,7 @@ class ContainersTest(ProcessTestCase):
         self.root = self.folder / "all"
 
     def write_photos(self):
-        """In the order in which `penstock pack` and an index list them."""
+        """Writes the photos in the order in which `penstock pack` and an index list them."""
         photos = self.root / "photos"
         self.pictures = []
         for number in range(IMAGES):
@@ -39,7 +39,7 @@ class ContainersTest(ProcessTestCase):
         return photos
 
     def write_tars(self, name="tars", ends=("png",)):
-        """The images' names end in `ends`, by turns."""
+        """Uses the extensions `ends` for the images' names in turn."""
         tars = self.root / name
         tars.mkdir(parents=True)
         for shard in range(2):
@@ -60,12 +60,12 @@ class ContainersTest(ProcessTestCase):
 
     def index(self, folder, *args):
         self.check_run("penstock", "index", folder, *args)
-        self.data = folder  # The root of servers.
+        self.data = folder  # The servers' data root.
         self.manifest = folder / "manifest.pb"
 
     def digests(self, spec):
-        """By record, in this process and from a server; they are one. Of a textproto, or of a
-        built-in spec."""
+        """Returns the digest by record, which is the same in this process and from a server. `spec`
+        is a textproto or the name of a built-in spec."""
         server = self.start_server()
         named = self.write_spec(spec) if "{" in spec else spec
         args = ("--spec", named, "--digest-by-record", "--split", "all", "--global-batch-size", 20)
@@ -91,7 +91,7 @@ class ContainersTest(ProcessTestCase):
         expected = self.digests("images-train:16")
         self.index(self.write_tars())
         self.assertEqual(self.digests("images-train:16"), expected)
-        # What an image is, its first bytes say.
+        # The first bytes of an image decide its format, not the name.
         self.index(self.write_tars("mixed", ends=("png", "jpg", "jpeg")))
         self.assertEqual(self.digests("images-train:16"), expected)
         self.assertEqual(self.digests(image_spec("jpg|jpeg|png", "cls")), expected)

@@ -1,4 +1,4 @@
-"""A record that is damaged after it was indexed, on one server's disk and on both."""
+"""Tests a record that was damaged after indexing, on one server's disk and on both."""
 
 import json
 import shutil
@@ -14,7 +14,8 @@ OFFSET = 100_000  # Inside some record.
 
 class DamageTestCase(ProcessTestCase):
     def start_copies(self, damaged, shard=0, offset=OFFSET):
-        """Two servers, each on a copy of the data of its own; `damaged`: which of them are."""
+        """Starts two servers, each on its own copy of the data. `damaged`: which copies are
+        damaged."""
         addresses = []
         for number in range(2):
             data = self.folder / f"copy{number}"
@@ -57,13 +58,13 @@ class DamageTest(DamageTestCase):
         for words in (self.shard_of(self.data).name, "chunk at offset", "record"):
             self.assertIn(words, damaged)
         lines = ids.read_text().splitlines()
-        self.assertEqual(len(lines), told["rows"])  # As many as without.
+        self.assertEqual(len(lines), told["rows"])  # The same number as without damage.
         self.assertGreaterEqual(sum(line.endswith("\treplaced") for line in lines), 1)
         self.assertEqual(self.stream(servers, *replace)["digest"], told["digest"])
         self.assertNotEqual(self.stream("local:")["digest"], told["digest"])
 
     def test_a_window_without_a_good_record_is_replaced_from_a_chunk_that_follows(self):
-        """Windows of one chunk: of a zstd chunk one bit loses all."""
+        """With windows of one chunk: one damaged bit of a zstd chunk loses all of its records."""
         servers = self.start_copies(damaged=[0, 1])
         local = ("local:", "--data-root", self.folder / "copy0")
         options = ("--on-error", "replace", "--window-chunks", 1, "--split", "train")
@@ -75,7 +76,7 @@ class DamageTest(DamageTestCase):
         self.assertEqual(len(stand_ins), 2)  # One record for each epoch's window.
         self.assertEqual(len(told["damaged"]), 1)
         self.assertEqual(self.stream(*local, *options)["digest"], told["digest"])
-        # Two ranks, and a rank that resumes in the middle, have the same rows.
+        # Two ranks, and a rank that resumes in the middle, get the same rows.
         head = self.stream(servers, *options, "--steps", told["steps"] // 4, "--ids", ids)
         resumed = ids.read_text().splitlines()
         for where in (servers,), local:
@@ -102,10 +103,10 @@ class DamageTest(DamageTestCase):
 
 
 class PlainShardTest(DamageTestCase):
-    """One record in the middle of an uncompressed shard: which one it is, told to the digit."""
+    """Damages one record in the middle of an uncompressed shard. Messages give its exact number."""
 
-    SHARDS, RECORDS = 3, 2000  # Of each.
-    SHARD, RECORD = 1, 1777    # The damaged one, from 0 on.
+    SHARDS, RECORDS = 3, 2000  # In each shard.
+    SHARD, RECORD = 1, 1777    # The damaged record, counted from 0.
 
     def setUp(self):
         super().setUp()
@@ -125,7 +126,7 @@ class PlainShardTest(DamageTestCase):
         return offset + 12
 
     def name(self):
-        """What the record is to be called, by what `penstock which` says of all records."""
+        """Returns the name that messages must give the record, computed from `penstock which`."""
         total = self.SHARDS * self.RECORDS
         rows = json.loads(self.check_run(
             "penstock", "which", self.manifest, "--no-shuffle", "--global-batch-size", total,

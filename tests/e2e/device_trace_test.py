@@ -1,4 +1,5 @@
-"""The trace of steps on a GPU (an emulated one, a fake CUPTI), read as Perfetto reads it."""
+"""Tests the trace of steps on a GPU (an emulated one with a fake CUPTI) by reading it like
+Perfetto."""
 
 import json
 import os
@@ -74,7 +75,7 @@ class DeviceTraceTest(unittest.TestCase):
         begin = min(span["ts"] for span in host)
         end = max(span["ts"] + span["dur"] for span in host)
         kernels = [span for span in self.spans if self.tracks[span["tid"]] == "compute"]
-        # The first step is launched while the one before it is still computed.
+        # The first step is launched while the previous one is still computed.
         self.assertLess(min(span["ts"] for span in kernels), end)
         self.assertGreater(max(span["ts"] for span in kernels), begin)
 

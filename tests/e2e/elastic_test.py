@@ -1,4 +1,5 @@
-"""A training that changes its number of ranks reads what one rank reads: every record once, in order."""
+"""Tests that a training with a changing number of ranks reads what one rank reads: every record
+once, in order."""
 
 import json
 import signal
@@ -6,13 +7,14 @@ import unittest
 
 from processes import TIMEOUT_S, ProcessTestCase, pause
 
-BATCH = 250  # No multiple of the ranks below.
-INTERRUPTED = -1  # Steps: until a SIGINT.
+BATCH = 250  # Not a multiple of the numbers of ranks below.
+INTERRUPTED = -1  # As a number of steps: until a SIGINT.
 
 
 class ElasticTest(ProcessTestCase):
     def run_ranks(self, servers, world_size, *args, interrupted=False, epochs=2):
-        """Reads with so many ranks at once; what each told, and the ids of each."""
+        """Reads with `world_size` ranks at once. Returns the result of each, and the ids of each.
+        """
         ids = [self.folder / f"ids{rank}" for rank in range(world_size)]
         for path in ids:
             path.unlink(missing_ok=True)
@@ -35,7 +37,7 @@ class ElasticTest(ProcessTestCase):
         child.send_signal(signal.SIGINT)
 
     def merge(self, ids, steps):
-        """The global batches that the ranks' rows make up: rank r has rows [rB/R, (r+1)B/R)."""
+        """Merges the ranks' rows into global batches: rank r has rows [rB/R, (r+1)B/R)."""
         world_size = len(ids)
         rows = [(rank + 1) * BATCH // world_size - rank * BATCH // world_size
                 for rank in range(world_size)]
@@ -47,8 +49,8 @@ class ElasticTest(ProcessTestCase):
         return merged
 
     def read_in_phases(self, servers, phases, *args):
-        """`phases`: (world size, steps; 0: to the end). The ids of all of them, in order, and of
-        each what its ranks told."""
+        """`phases`: (world size, steps), where 0 steps means to the end. Returns the ids of all
+        phases in order, and for each phase the results of its ranks."""
         merged, phases_told, cursor = [], [], []
         for world_size, steps in phases:
             bound = {0: [], INTERRUPTED: ["--pace", BATCH]}.get(steps, ["--steps", steps])
@@ -63,7 +65,7 @@ class ElasticTest(ProcessTestCase):
         return merged, phases_told
 
     def check_against_local(self, phases_told):
-        """Each rank's bytes are those that its phase has where they are decoded by itself."""
+        """Checks that each rank's bytes are the same as when the rank decodes its phase itself."""
         phases = [(len(told), told[0]["steps"]) for told in phases_told]
         _, local = self.read_in_phases("local:", phases, "--threads", 1)
         for phase, told, its_local in zip(phases, phases_told, local):
@@ -73,7 +75,7 @@ class ElasticTest(ProcessTestCase):
 
     def test_other_numbers_of_ranks_read_what_one_reads(self):
         servers = ",".join(self.start_server("--threads", 1).address for _ in range(2))
-        # 20,000 rows in 80 steps of two epochs, which the third phase crosses.
+        # 20,000 rows are 80 steps of two epochs; the third phase crosses the epochs' boundary.
         ids, told = self.read_in_phases(servers, [(8, 23), (1, INTERRUPTED), (6, 30), (12, 0)])
         one_ids, one_told = self.read_in_phases(servers, [(1, 0)])
         self.assertEqual(ids, one_ids)

@@ -1,5 +1,5 @@
-"""Names from files, checkpoints and options that hold escape sequences. The programs print
-no control character but the line feeds and tabs of their own lines."""
+"""Tests names from files, checkpoints and options that contain escape sequences. The programs print
+no control character except the line feeds and tabs of their own lines."""
 
 import json
 import os
@@ -14,19 +14,19 @@ from processes import ProcessTestCase
 from servers import BIN, TIMEOUT_S, die_with_parent
 from training import TrainingTestCase, read_checkpoint
 
-# Sets a terminal's title, clears it, goes to the begin of the line, turns red (by a C1 character
-# too), rings, ends the line, and is no UTF-8.
+# Sets a terminal's title, clears it, returns to the beginning of the line, turns the text red (with
+# a C1 character too), rings, ends the line, and is not UTF-8.
 EVIL = b"\x1b]0;owned\x07\x1b[2J\r\xc2\x9b31mred\x7f\n\xff\x9b32m"
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 
 ONE_LINE = EVIL.replace(b"\n", b"").replace(b"\r", b"")
 
-# C0 without tab and line feed; DEL; C1 as UTF-8. Lone bytes of C1 are no UTF-8.
+# C0 without tab and line feed; DEL; C1 as UTF-8. Lone bytes of C1 are not UTF-8.
 CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
 
 
 def run_bytes(program, *args, **options):
-    """As processes.run(), but with bytes."""
+    """Like processes.run(), but with bytes."""
     words = [a if isinstance(a, bytes) else os.fsencode(str(a)) for a in args]
     return subprocess.run([os.fsencode(BIN / program), *words], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=TIMEOUT_S, preexec_fn=die_with_parent,
@@ -35,12 +35,12 @@ def run_bytes(program, *args, **options):
 
 class EscapesTestCase(TrainingTestCase):
     def assert_clean(self, result, says=b"owned"):
-        """Nothing that was printed steers a terminal, and the name was printed: escaped. In its own
-        line: what follows its line feed does not begin one."""
+        """Checks that the output cannot control a terminal, and that it contains the name, escaped,
+        within one line: the text after its line feed does not begin a new line."""
         for printed in (result.stdout, result.stderr):
             found = CONTROL.search(printed)
             self.assertIsNone(found, printed)
-            printed.decode()  # UTF-8.
+            printed.decode()  # Fails unless it is UTF-8.
             for line in printed.split(b"\n"):
                 self.assertFalse(line.startswith((b"\\xff", b"\xff")), printed)
         self.assertIn(says, result.stdout + result.stderr)
@@ -115,7 +115,7 @@ class ToolTest(EscapesTestCase):
         script = "printf '\\033]0;owned\\007\\n' >&2; exit 3"
         result = run_bytes("penstock", "launch", "-np", "1", "--", "sh", "-c", script)
         self.assertEqual(result.returncode, 3, result)
-        # What a rank prints is passed on as it is; what the launcher says of it is its own.
+        # The launcher passes the ranks' output on unchanged, but escapes it in its own messages.
         self.assertIn(b"its last lines:\n  \\x1b]0;owned\\x07",
                       result.stderr[result.stderr.index(b"penstock: "):])
 
@@ -139,7 +139,7 @@ class ServerTest(EscapesTestCase):
 
 class TrainerTest(EscapesTestCase):
     def forge(self, path, **fields):
-        """Changes fields of a checkpoint's JSON; its CRC fits."""
+        """Changes fields of a checkpoint's JSON, and its CRC to match."""
         data = path.read_bytes()
         (size,) = struct.unpack_from("<I", data, 12)
         known, _ = read_checkpoint(path)
@@ -160,7 +160,8 @@ class TrainerTest(EscapesTestCase):
                 result = run_bytes("penstock-train", *args)
                 self.assert_clean(result, says=b"owned" if "step" not in fields else b"field step")
                 self.assertFalse(re.search(rb"^red", result.stdout + result.stderr, re.M), result)
-                if result.returncode == 0:  # It went on; the next turn forges again.
+                # The training continued; the next iteration forges again.
+                if result.returncode == 0:
                     self.checkpoints("a")[-1].unlink()
 
     def test_names_in_options_and_files(self):

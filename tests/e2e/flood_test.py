@@ -1,11 +1,12 @@
-"""Hostile HTTP/2 clients (http2_flood.py) cost a server bounded memory and change nobody's bits.
+"""Tests that hostile HTTP/2 clients (http2_flood.py) cost a server bounded memory and change no
+bits.
 
-Each flood, whatever its kind, port, security and number of connections, must hold:
+For each flood of any kind, port, security and number of connections:
 
 - PEAK: VmHWM stays at most the idle server's VmRSS + --memory-budget + 64 MiB;
 - RETURN: within 10 s after the flood VmRSS is at most 32 MiB above its value before the flood;
 - BITS: an honest client reads from the data port throughout. It receives rows after each flood, and
-  in the end its digest equals that of `local:`.
+  at the end its digest equals that of `local:`.
 
 No test asserts a speed. PENSTOCK_BIN names the folder of the programs.
 """
@@ -32,12 +33,12 @@ from servers import wait_until  # noqa: E402
 
 MIB = 1 << 20
 BUDGET = 64 * MIB
-PEAK = 64 * MIB  # Above the budget.
-RETURN = 32 * MIB  # Above what it was before.
+PEAK = 64 * MIB  # Above the idle memory and the budget.
+RETURN = 32 * MIB  # Above the memory before the flood.
 RETURN_S = 10
-SECONDS = {1: 0.4, 50: 0.7}  # By connections. A flood also ends after MAX_BYTES.
+SECONDS = {1: 0.4, 50: 0.7}  # By number of connections. A flood also ends after MAX_BYTES.
 MAX_BYTES = 192 * MIB
-CUT_OFF_S = 60  # A flood that is not cut off ends then, or after MAX_BYTES.
+CUT_OFF_S = 60  # A flood that is not cut off ends after this time, or after MAX_BYTES.
 EPOCH = 20_000 // 256  # Batches.
 BEYOND_LOOK_AHEAD = 6  # Batches; 1 MiB holds less than half of these.
 MANY = 50  # Connections, from these addresses in turn:
@@ -45,16 +46,16 @@ SOURCES = tuple(f"127.0.0.{i}" for i in range(11, 21))
 TOKEN = "0123456789abcdef-flood"
 HTTP1 = [name for name, kind in KINDS.items() if not kind.speaks_http2]
 HTTP2 = [name for name, kind in KINDS.items() if kind.speaks_http2]
-# Tried on the plaintext data port alone; similar floods are tried on each port.
+# Tried only on the plaintext data port; similar floods are tried on each port.
 ONCE = {"continuation-indexed-bulk", "rapid-reset-bulk", "rapid-reset-indexed",
         "rapid-reset-fragmented", "rapid-reset-priority", "reset-by-window", "reset-by-no-window",
         "reset-by-headers", "reset-by-end", "calls-indexed", "half-open",
         "half-open-unacked-indexed", "ping", "ping-ack", "settings-unread", "priority", "unknown-frames", "window-update",
         "huge-frame"}
 ON_EACH_PORT = [name for name in HTTP2 if name not in ONCE]
-# Each way in which memory grows. Many connections try these alone, except on the plaintext data
-# port: one connection shows that a port counts a kind, many show that the sum over connections is
-# bounded.
+# One for each way in which memory grows. Except on the plaintext data port, only these are tried
+# with many connections: one connection shows that a port counts a kind, many show that the sum over
+# connections is bounded.
 WITH_MANY = ("continuation", "continuation-indexed", "rapid-reset", "rapid-reset-indexed-bulk",
              "half-open-unacked", "ping-unacked")
 
@@ -75,7 +76,8 @@ class FloodTestCase(ProcessTestCase):
         return path
 
     def speak_tls(self, hosts="IP:127.0.0.1", mutual=False):
-        """Returns the arguments of a server; sets those of the honest client and the flooders."""
+        """Returns the arguments of a server, and sets those of the honest client and the flooders.
+        """
         ca = Authority(self.folder, "ca")
         cert, key = ca.issue("server", hosts)
         self.client_args += ["--tls", "--tls-ca", ca.pem]
@@ -88,7 +90,7 @@ class FloodTestCase(ProcessTestCase):
         return ["--tls-cert", cert, "--tls-key", key, "--tls-client-ca", ca.pem]
 
     def start(self, *args, listen="127.0.0.1:0", server_prefix=(), client_prefix=()):
-        """Starts a server, and an honest client that has read an epoch and goes on."""
+        """Starts a server, and an honest client that has read an epoch and goes on reading."""
         self.server = self.make_server("--memory-budget", self.budget, "--token-file", self.tokens,
                                        *args, prefix=server_prefix)
         self.server.start(listen)
@@ -99,7 +101,7 @@ class FloodTestCase(ProcessTestCase):
             "penstock", *self.stream_args(self.server.address, *self.client_args, "--pace", 20_000,
                                           "--look-ahead", "1MiB", "--waits", self.waits,
                                           "--server-timeout", "300s", epochs=0), prefix=client_prefix)
-        self.wait_for_batches(EPOCH)  # Then the server has the sample in memory.
+        self.wait_for_batches(EPOCH)  # After an epoch the server has the sample in memory.
 
     def batches(self):
         self.assertIsNone(self.server.poll(), "the server ended")
@@ -111,7 +113,7 @@ class FloodTestCase(ProcessTestCase):
         wait_until(lambda: self.batches() >= goal, f"{more} batches of the honest client")
 
     def address_of(self, port):
-        """The address of the health or the metrics port, from the server's log."""
+        """Returns the address of the health or the metrics port from the server's log."""
         return wait_until(lambda: re.search(rf"{port} address=\"?([0-9.:]+)", self.server.log()),
                           f"the address of the {port} port")[1]
 
@@ -126,7 +128,7 @@ class FloodTestCase(ProcessTestCase):
         self.check_memory(watch, f"{kind}, {connections} connections", found)
 
     def watch(self):
-        """A watch that kills the server if it takes far too much."""
+        """Returns a watch that kills the server if it takes far too much memory."""
         return MemoryWatch(self.server.pid, limit=self.most + 512 * MIB)
 
     def check_memory(self, watch, what, found):
@@ -144,7 +146,7 @@ class FloodTestCase(ProcessTestCase):
               flush=True)
 
     def flood_with_all(self, kinds, address, says_hello=False, with_many=None, **target):
-        """`with_many`: the kinds to try with many connections too; all of them if None."""
+        """`with_many`: the kinds that are also tried with many connections; all of them if None."""
         for kind in kinds:
             self.flood(kind, address, 1, says_hello, **target)
             if with_many is None or kind in with_many:
@@ -209,10 +211,11 @@ class LoopbackFloodTest(FloodTestCase):
 
 
 class FullBudgetFloodTest(FloodTestCase):
-    """The server has more data than its budget holds, so it has no memory to spare for floods."""
+    """The server has more data than fits into its budget, so it has no memory to spare for floods.
+    """
 
     budget = 16 * MIB
-    copies = 12  # Of the sample, 2 MiB.
+    copies = 12  # Copies of the sample, 2 MiB each.
 
     def setUp(self):
         super().setUp()
@@ -225,7 +228,8 @@ class FullBudgetFloodTest(FloodTestCase):
         return MemoryWatch(self.server.pid).before
 
     def flood(self, *args, **options):
-        # Each flood finds the server as it was before the first one: what two leave may add up.
+        # Each flood starts from the memory before the first one, because leftovers of two floods
+        # may add up.
         wait_until(lambda: self.memory() <= self.full + RETURN // 2, "memory to come back", RETURN_S)
         super().flood(*args, **options)
 
@@ -244,7 +248,7 @@ class FullBudgetFloodTest(FloodTestCase):
 
 @unittest.skipIf(MISSING := Network.missing(), MISSING)
 class NamespaceFloodTest(FloodTestCase):
-    """Flooders at three addresses, none of them the server's."""
+    """Floods from three addresses, none of them the server's."""
 
     def setUp(self):
         super().setUp()

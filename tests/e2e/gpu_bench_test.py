@@ -1,4 +1,4 @@
-"""bench/gpu/run without a GPU: its parts on the CPU, what it calls a failure, and what it writes."""
+"""Tests bench/gpu/run without a GPU: its parts on the CPU, its failures, and its output."""
 import importlib.machinery
 import importlib.util
 import json
@@ -23,7 +23,7 @@ from servers import BIN, REPOSITORY, TIMEOUT_S  # noqa: E402
 
 
 def load_run():
-    """The program, which has no suffix, as a module."""
+    """Loads the program, which has no suffix, as a module."""
     loader = importlib.machinery.SourceFileLoader("gpu_run", str(GPU / "run"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_run", loader))
     loader.exec_module(module)
@@ -51,7 +51,7 @@ class ProgramsTestCase(unittest.TestCase):
             self.addCleanup(patched.stop)
 
     def setting_where(self, condition, commands):
-        """A penstock-train that runs `commands` first where its arguments have `condition`."""
+        """Returns a penstock-train that runs `commands` first if its arguments meet `condition`."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         program = folder / "penstock-train"
         program.write_text(f'#!/bin/sh\ncase "$*" in *"{condition}"*) {commands} ;; esac\n'
@@ -273,7 +273,7 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(report.times_the_peer({**found, "peers": {"left_out": "no PyTorch"}}), {})
 
 
-# As much of PyTorch as twin_speed.py needs to be loaded.
+# The part of PyTorch that twin_speed.py needs in order to load.
 FAKE_TORCH = """
 import sys, types
 __version__ = "0"
@@ -284,7 +284,7 @@ set_num_threads = lambda count: None
 backends = types.SimpleNamespace(cuda=types.SimpleNamespace(matmul=types.SimpleNamespace()))
 compiler = types.SimpleNamespace(reset=lambda: None)
 """
-# The compiled form is the fastest; flash attention cannot; the second model has no end.
+# The compiled form is the fastest, flash attention fails, and the second model never ends.
 TWIN = """
 import os, sys
 sys.path.insert(0, {peers!r})
@@ -390,7 +390,8 @@ class RunTest(unittest.TestCase):
 
     @staticmethod
     def run_check_bench(folder, part, checks=(), benchmarks=(), left_out=None):
-        """(Exit status, what is written) where the kernels' check and bench program finds these."""
+        """Runs with these results of the kernels' check and bench program. Returns (exit status,
+        output)."""
         run = load_run()
         runner = pathlib.Path(folder) / "bin" / "kernels_check_bench"
         runner.parent.mkdir(exist_ok=True)
