@@ -1,4 +1,5 @@
-"""Figures of docs/figures/gpu are called stale when kernels/ has changed, unmeasured where there are none."""
+"""Tests that figures of docs/figures/gpu are stale if kernels/ has changed, and unmeasured if there
+are none."""
 import json
 import pathlib
 import subprocess

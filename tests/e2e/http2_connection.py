@@ -1,4 +1,4 @@
-"""One connection of a hostile HTTP/2 client, and the server it is for."""
+"""One connection of a hostile HTTP/2 client, and its target."""
 
 import collections
 import dataclasses
@@ -22,11 +22,11 @@ class Target:
     port: int
     path: str = PIECES
     token: str = ""
-    tls_ca: str = ""  # Speaks TLS if set.
+    tls_ca: str = ""  # Uses TLS if set.
     tls_cert: str = ""
     tls_key: str = ""
-    sources: tuple = ()  # Addresses to connect from, by turns.
-    netns: str = ""  # A file of setns(2): floods from within that network namespace.
+    sources: tuple = ()  # Addresses to connect from, in turn.
+    netns: str = ""  # A file for setns(2): floods from within that network namespace.
 
     def check(self):
         address = ipaddress.ip_address(self.host)
@@ -34,7 +34,7 @@ class Target:
             raise ValueError(f"{self.host} is neither loopback nor in a namespace of the tests")
 
     def fields(self, path=""):
-        """The header fields of a call, as (name, value)."""
+        """Returns the header fields of a call, as (name, value)."""
         return [(":method", "POST"), (":scheme", "https" if self.tls_ca else "http"),
                 (":path", path or self.path), (":authority", f"{self.host}:{self.port}"),
                 ("te", "trailers"), ("content-type", "application/grpc"),
@@ -64,7 +64,7 @@ class Connection:
         self.target, self.kind = target, kind
         self.sent = self.calls = self.answered = 0
         self.greeted, self.goaway = False, ""
-        self.window = 65535  # DATA bytes that the server takes on the connection.
+        self.window = 65535  # DATA bytes that the server still accepts on the connection.
         self.windows = collections.defaultdict(lambda: 65535)
         self.began = time.monotonic()
         self._stream, self._unparsed, self._seen = 1, b"", set()
@@ -148,13 +148,13 @@ class Connection:
             self.goaway = f"goaway {code} {payload[8:80].decode(errors='replace')}".strip()
 
     def events(self, now):
-        """The events to poll(2) for."""
+        """Returns the events for poll(2)."""
         reads = select.POLLIN if self.kind.reads or not self.greeted else 0
         return reads | (select.POLLOUT if not self._shakes_hands and now >= self._resume_at else 0)
 
     def pump(self, now, budget):
-        """Sends what the socket takes, at most about `budget` bytes, and reads what has come.
-        Returns false once the script has ended."""
+        """Sends what the socket accepts, at most about `budget` bytes, and reads what has come.
+        Returns False once the script has ended."""
         try:
             if self._shakes_hands:
                 self.socket.do_handshake()
@@ -189,7 +189,7 @@ class Connection:
             pass
 
     def last_word(self):
-        """The GOAWAY of a connection that has ended; empty if there was none."""
+        """Returns the GOAWAY of a connection that has ended; empty if there was none."""
         try:
             self._drain()
         except (OSError, Ended):

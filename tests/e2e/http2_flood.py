@@ -45,7 +45,8 @@ class Flood:
         self._reconnect = reconnect or self._kind.script is once
         self._says_hello = says_hello
         self._context = target.context()
-        self._free = collections.deque(range(connections))  # Numbers of those not connected.
+        # Numbers of connections that are not connected.
+        self._free = collections.deque(range(connections))
         self._of_fd = {}
         self._poll = select.poll()
         self._retry_at = 0.0
@@ -81,7 +82,8 @@ class Flood:
             self._count_end(_reason(error))
             if self._reconnect:
                 self._free.append(number)
-                self._retry_at = time.monotonic() + 0.002  # A refusal must not spin.
+                # Wait after a refusal, instead of retrying in a busy loop.
+                self._retry_at = time.monotonic() + 0.002
             return
         self._of_fd[connection.socket.fileno()] = connection, number
         self._poll.register(connection.socket, select.POLLIN)
@@ -104,7 +106,7 @@ class Flood:
             self._left -= connection.sent - before
 
     def _finish(self, connection, end):
-        """`end` says why the server ended it; None: the server did not."""
+        """`end`: why the server ended the connection. None: the server did not end it."""
         del self._of_fd[connection.socket.fileno()]
         self._poll.unregister(connection.socket)
         if end is not None:
@@ -143,7 +145,7 @@ class Flooders:
 
     def __init__(self, kind, targets, seconds, max_bytes, connections=1, reconnect=False,
                  says_hello=False, processes=None):
-        """`targets`: one, or a list of which each process takes the next."""
+        """`targets`: one target, or a list that the processes take in turn."""
         targets = targets if isinstance(targets, list) else [targets]
         for target in targets:
             target.check()
@@ -163,7 +165,7 @@ class Flooders:
             self._running.append((process, ours))
 
     def stop(self):
-        """Ends them before their time. Call join() afterwards."""
+        """Ends them early. Call join() afterwards."""
         for process, _ in self._running:
             process.terminate()
 
@@ -176,7 +178,7 @@ class Flooders:
 
     @staticmethod
     def _result(process, pipe, look):
-        """None if the process was killed."""
+        """Returns the process's result, or None if it was killed."""
         try:
             while not pipe.poll(0.005):
                 look()
@@ -212,7 +214,7 @@ def parse_bytes(text):
 
 
 def add_options(parser):
-    """The options of a target, for target_of()."""
+    """Adds the options of a target, for target_of()."""
     parser.add_argument("--path", default=PIECES, help="the method that is called")
     parser.add_argument("--token-file", type=pathlib.Path, help="whose first line is sent")
     parser.add_argument("--tls-ca", default="", help="speak TLS")

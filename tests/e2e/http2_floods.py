@@ -1,8 +1,8 @@
-"""What a hostile HTTP/2 client sends: KINDS lists the floods by name.
+"""The floods of a hostile HTTP/2 client: KINDS lists them by name.
 
-Each is a generator. It yields bytes, which are written one after the other, and floats, which are
-seconds of silence. `link` is the Connection. Frames are prepared in blocks, so that Python is no
-bottleneck.
+Each flood is a generator. It yields bytes, which are written one after the other, and floats, which
+are seconds of silence. `link` is the Connection. Frames are prepared in blocks, so that Python is
+no bottleneck.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ from http2_frames import (ACK, BLOCK, CANCEL, CONTINUATION, DATA, END_HEADERS, E
 
 
 def continuation(link):
-    """A header block without end: one field of 200 bytes a frame."""
+    """Sends an endless header block, with one field of 200 bytes per frame."""
     field = literal("x-flood", "a" * 190)
     yield frame(HEADERS, 0, stream := link.next_stream(), link.target.call())
     block = fill(frame(CONTINUATION, 0, stream, field))
@@ -24,8 +24,8 @@ def continuation(link):
 
 
 def continuation_indexed(references):
-    """Puts a field of 4 KiB into the dynamic table, then names it by one byte, `references` times a
-    frame. gRPC 1.51 ends the connection if a frame goes on after 16 KiB of metadata."""
+    """Puts a field of 4 KiB into the dynamic table, then refers to it by one byte, `references`
+    times per frame. gRPC 1.51 ends the connection if a frame continues after 16 KiB of metadata."""
     def script(link):
         big = literal("x", "a" * 4000, first=0x40)
         yield frame(HEADERS, 0, stream := link.next_stream(), link.target.call() + big)
@@ -37,7 +37,8 @@ def continuation_indexed(references):
 
 
 def calls_indexed(link):
-    """Calls that name a field of 3.5 KiB three times, by one byte each: less than 16 KiB."""
+    """Makes calls that refer to a field of 3.5 KiB three times, by one byte each: less than 16 KiB.
+    """
     big = literal("x", "a" * 3500, first=0x40)
     yield frame(HEADERS, END_HEADERS, stream := link.next_stream(), link.target.call() + big)
     yield rst_stream(stream)
@@ -52,7 +53,7 @@ def empty_continuation(link):
 
 
 def _pairs(link, headers, count):
-    """HEADERS and RST_STREAM, `count` pairs a write."""
+    """Returns HEADERS and RST_STREAM, `count` pairs per write."""
     pair = struct.Struct(f">IBI{len(headers)}sIBII")
     begin, end = len(headers) << 8 | HEADERS, 4 << 8 | RST_STREAM
     while True:
@@ -62,7 +63,7 @@ def _pairs(link, headers, count):
 
 
 def _indexed_call(link):
-    """A call that puts its fields into the dynamic table, and the fields of later calls."""
+    """Returns a call that puts its fields into the dynamic table, and the fields of later calls."""
     fields = [(name, value) for name, value in link.target.fields()
               if name not in (":method", ":scheme")]
     pseudo = b"\x83" + (b"\x87" if link.target.tls_ca else b"\x86")
@@ -83,14 +84,14 @@ def rapid_reset(count, indexed):
 
 
 def rapid_reset_fragmented(link):
-    """Writes 5 bytes at a time: no frame's header comes in one piece."""
+    """Writes 5 bytes at a time, so that no frame's header comes in one piece."""
     for block in _pairs(link, link.target.call(), 16):
         for at in range(0, len(block), 5):
             yield block[at:at + 5]
 
 
 def rapid_reset_priority(link):
-    """HEADERS have a priority before the fields."""
+    """Sends HEADERS with a priority before the fields."""
     headers = struct.pack(">IB", 0, 16) + link.target.call()
     while True:
         yield b"".join([frame(HEADERS, END_HEADERS | HAS_PRIORITY, stream, headers)
@@ -98,14 +99,14 @@ def rapid_reset_priority(link):
 
 
 def rapid_reset_paced(link):
-    """16 pairs every 20 ms, which one connection may do; fifty may not."""
+    """Sends 16 pairs every 20 ms, which one connection may do but fifty may not."""
     for block in _pairs(link, link.target.call(), 16):
         yield block
         yield 0.02
 
 
 def made_you_reset(spoil):
-    """Calls that the server resets: spoil(stream) makes the frame that it resets them for."""
+    """Makes calls that the server resets. spoil(stream) makes the frame that causes the reset."""
     def script(link):
         headers = link.target.call()
         while True:
@@ -129,7 +130,7 @@ def half_open(extra=0, indexed=False):
 
 
 def refused(link):
-    """Whole calls of an unknown method, never more at a time than the server allows."""
+    """Makes complete calls of an unknown method, never more at a time than the server allows."""
     headers = link.target.call().replace(link.target.path.encode(), b"x" * len(link.target.path))
     while True:
         room = 30 - (link.calls - link.answered)
@@ -144,7 +145,7 @@ def ping(link):
 
 
 def ping_ack(link):
-    """Answers to pings that nobody sent."""
+    """Answers pings that nobody sent."""
     block = fill(frame(PING, ACK, 0, b"floodfld"))
     while True:
         yield block
@@ -158,7 +159,7 @@ def settings(link):
 
 
 def settings_windows(link):
-    """Each SETTINGS takes back the window that the one before gave."""
+    """Sends SETTINGS, each of which takes back the window that the previous one gave."""
     block = fill(b"".join(frame(SETTINGS, 0, 0, struct.pack(">HIHI", 4, size, 1, size & 4096))
                           for size in (0, 65535 & ~4096)))
     yield frame(HEADERS, END_HEADERS, link.next_stream(), link.target.call())
@@ -182,7 +183,7 @@ def priority(link):
 
 
 def unknown(link):
-    """Frames of an unknown type, which a server must ignore."""
+    """Sends frames of an unknown type, which a server must ignore."""
     block = fill(frame(0x2a, 0, 0, b"flood"))
     while True:
         yield block
@@ -217,7 +218,7 @@ def trailers(link):
 
 
 def half_messages(link):
-    """Opens as many calls as it may, and sends each a message of 4 MiB except for the last byte."""
+    """Opens as many calls as it may. Sends each a message of 4 MiB without the last byte."""
     size = 4 << 20
     message = memoryview(b"\0" + struct.pack(">I", size) + b"x" * (size - 1))
     left = {}
@@ -239,14 +240,14 @@ def half_messages(link):
 
 
 def huge_frame(link):
-    """A frame of 16 MiB, a thousand times what is allowed."""
+    """Sends a frame of 16 MiB, a thousand times the allowed size."""
     yield struct.pack(">IBI", 0xffffff << 8 | DATA, 0, 1)
     while True:
         yield bytes(BLOCK)
 
 
 def slow(link):
-    """Sends a byte a second of a frame that never ends."""
+    """Sends a frame that never ends, one byte per second."""
     yield frame(HEADERS, END_HEADERS, link.next_stream(), link.target.call())[:-40]
     while True:
         yield 1.0
@@ -254,7 +255,7 @@ def slow(link):
 
 
 def once(link):
-    """One call and its reset; then the connection ends."""
+    """Sends one call and its reset, then ends the connection."""
     stream = link.next_stream()
     yield frame(HEADERS, END_HEADERS, stream, link.target.call()) + rst_stream(stream)
 

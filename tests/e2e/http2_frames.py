@@ -1,4 +1,4 @@
-"""Frames of HTTP/2 and of our service, as bytes written by hand."""
+"""Frames of HTTP/2 and of our service, as hand-written bytes."""
 
 import struct
 
@@ -25,12 +25,13 @@ def rst_stream(stream):
 
 
 def fill(piece, size=BLOCK):
-    """Repeats `piece` up to the size of a write; at least once."""
+    """Repeats `piece` up to the size of a write, at least once."""
     return piece * max(1, size // len(piece))
 
 
 def literal(name, value, first=0x10):
-    """A header field with its name, never indexed. first=0x40 puts it into the dynamic table."""
+    """Returns a header field with its name, which is never indexed. first=0x40 puts it into the
+    dynamic table."""
     return bytes([first]) + b"".join(_integer(len(text), 7) + text
                                      for text in (name.encode(), value.encode()))
 
@@ -47,7 +48,7 @@ def _integer(value, bits):
 
 
 def hello():
-    """The first message of a Pieces stream: ClientHello with a spec of one tensor."""
+    """Returns the first message of a Pieces stream: ClientHello with a spec of one tensor."""
     def field(number, payload):
         return bytes([number << 3 | 2]) + _varint(len(payload)) + payload
     tensor = field(1, b"x") + field(5, field(1, b"x") + b"\x10\x01")  # Bytes{feature: x, length: 1}

@@ -1,5 +1,5 @@
-"""The pixels of an image depend on seed, epoch and record alone, and so does what stands for an
-image that cannot be decoded."""
+"""Tests that the pixels of an image depend only on seed, epoch and record. The same holds for the
+rows that replace images that cannot be decoded."""
 
 import json
 import signal
@@ -17,19 +17,20 @@ SPEC = "images-train:24"
 class ImagesTest(ProcessTestCase):
     def setUp(self):
         super().setUp()
-        self.data = self.folder / "images"  # The root of servers.
+        self.data = self.folder / "images"  # The servers' data root.
         self.data.mkdir()
         self.manifest = self.data / "manifest.pb"
 
     def index(self, broken=(), padding=0):
-        """Images, of which `broken` are cut in their middle; bytes behind an image are nobody's."""
+        """Indexes images, of which `broken` are cut in the middle. `padding` bytes follow each
+        image."""
         images = [picture(number) for number in range(RECORDS)]
         for number in broken:
             images[number] = images[number][:len(images[number]) // 2]
         self.index_images([image + bytes(padding) for image in images])
 
     def index_images(self, images, *args):
-        """In three shards."""
+        """Writes the images as three shards and indexes them."""
         shards = [open(self.data / f"{i}.tfrecord", "wb") for i in range(3)]
         for number, encoded in enumerate(images):
             shards[number * 3 // RECORDS].write(frame(example(
@@ -39,7 +40,7 @@ class ImagesTest(ProcessTestCase):
         return self.check_run("penstock", "index", self.data, *args)
 
     def jpegs(self):
-        """RECORDS of them, by `penstock pack`."""
+        """Returns RECORDS JPEGs, made by `penstock pack`."""
         self.pack(max_side=29)  # Smaller than every picture.
         found = [jpeg for shard in sorted(self.data.glob("*.tfrecord"))
                  for jpeg in jpegs_of(shard.read_bytes())]
@@ -49,7 +50,7 @@ class ImagesTest(ProcessTestCase):
         return found
 
     def pack(self, max_side):
-        """The same images, as files of five classes; those above `max_side` become JPEGs."""
+        """Packs the same images, as files of five classes. Images above `max_side` become JPEGs."""
         files = self.folder / "files"
         for number in range(RECORDS):
             path = files / str(number % 5) / f"{number}.png"
@@ -70,7 +71,7 @@ class ImagesTest(ProcessTestCase):
         return json.loads(self.check_run("penstock", *self.args(servers, *args, **options)).stdout)
 
     def sum_of(self, *told):
-        """Parts of a stream add up to all of it."""
+        """Adds up the digests of parts of a stream, which gives the digest of the whole."""
         return sum(int(part["digest_by_record"], 16) for part in told) % 2**256
 
     def read_in_ranks(self, servers, world_size, *args, **options):
@@ -85,7 +86,8 @@ class ImagesTest(ProcessTestCase):
         return told
 
     def read_in_two_runs(self, servers, *args):
-        """The first is interrupted somewhere in the first epoch, and the second goes on."""
+        """Reads in two runs: the first is interrupted somewhere in the first epoch, and the second
+        continues."""
         ids = self.folder / "ids"
         first = self.spawn("penstock", *self.args(servers, "--ids", ids, "--pace", 300, *args))
         while not ids.exists() or ids.stat().st_size == 0:
@@ -99,7 +101,7 @@ class ImagesTest(ProcessTestCase):
         return before, self.read(servers, "--cursor", before["cursor"], *args)
 
     def check_same_everywhere(self, *args):
-        """Returns what is told of one run."""
+        """Checks that all ways to read give the same rows. Returns the result of one run."""
         one = self.read("local:", "--threads", 1, *args)
         self.assertEqual(one["rows"], 2 * RECORDS)
         all_rows = self.sum_of(one)
@@ -117,7 +119,7 @@ class ImagesTest(ProcessTestCase):
     def test_pixels_belong_to_seed_epoch_and_record(self):
         self.index()
         one = self.check_same_everywhere()
-        # Another order of the same records, but for their number in an epoch.
+        # These change the order of the records, but not their numbers in an epoch.
         for order in (("--window-chunks", 3, "--lanes", 7), ("--strip-rows", 5)):
             other = self.read("local:", *order, batch=50)
             self.assertNotEqual(other["digest"], one["digest"], order)
@@ -159,7 +161,7 @@ class ImagesTest(ProcessTestCase):
         self.assertEqual(told["undecodable_rows"], 2 * len(broken))
 
     def test_the_same_rows_stand_for_damaged_jpegs_everywhere(self):
-        """Some flips of bits are noticed and some are not; a cut always is."""
+        """Decoding notices some flipped bits and misses others; it always notices a cut."""
         images = self.jpegs()
         cut, flipped = range(0, RECORDS, 9), range(1, RECORDS, 3)
         for number in cut:
@@ -189,7 +191,7 @@ class ImagesTest(ProcessTestCase):
         for servers, way in (("local:", ()), (one, ()), (one, ("--no-shm",)), (two, ())):
             told = self.read(servers, *way, spec=spec)
             self.assertEqual(told["truncated_images"], 2 * len(cut), (servers, way))
-        ranks = self.read_in_ranks(two, 4, spec=spec)  # Their strips lie in shared blocks.
+        ranks = self.read_in_ranks(two, 4, spec=spec)  # The ranks' strips are in shared blocks.
         self.assertEqual(sum(told["truncated_images"] for told in ranks), 2 * len(cut))
         shown = self.check_run("penstock", *(a for a in self.args(one, spec=spec) if a not in ("--json", "-")))
         self.assertIn(f"images   {2 * len(cut)} files were cut and filled", shown.stdout)

@@ -1,5 +1,5 @@
-"""Paths that users give and that lead to pipes, folders, sockets, devices or nowhere: each is read
-if it can be, or told by name; nothing waits for ever."""
+"""Tests paths that lead to pipes, folders, sockets, devices or nowhere. Each is read if possible;
+otherwise the error names it. Nothing waits for ever."""
 
 import os
 import pathlib
@@ -36,7 +36,7 @@ class InputsTestCase(TrainingTestCase):
             self.assertIn(words, result.stderr)
 
     def bash(self, line):
-        """`line` may have <(command) and "$@" is the folder of the programs."""
+        """Runs `line`, which may contain <(command). "$@" is the folder of the programs."""
         return subprocess.run(["bash", "-c", line, "bash", str(BIN)], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S,
                               preexec_fn=die_with_parent)
@@ -45,7 +45,7 @@ class InputsTestCase(TrainingTestCase):
         return ["stream", self.manifest, "--servers", "local:", "--steps", 1,
                 "--global-batch-size", 8, *args]
 
-    # Whoever reads a file as text: program, arguments before the path, and after it.
+    # The programs that read a file as text, with the arguments before and after its path.
     def readers(self):
         return [("penstock", self.stream("--spec"), []),
                 ("penstock-train", self.train_args("--spec"), []),
@@ -86,7 +86,7 @@ class InputsTest(InputsTestCase):
                                   ("penstock-server", ["--data-root", self.data, "--listen",
                                                        "127.0.0.1:0", "--token-file"])):
                 self.assert_says(program, *args, path, says=[f"{path}: {what}"])
-            if path != self.folder:  # It may be a dataset.
+            if path != self.folder:  # A folder may be a dataset.
                 self.assert_says("penstock", "decode", "-o", self.folder / "x.npy", path,
                                  says=[f"{path}: {what}"])
 

@@ -2,11 +2,11 @@
 
 
 def jpegs_of(data):
-    """The JPEGs in the bytes of a shard, in its order."""
+    """Returns the JPEGs in the bytes of a shard, in its order."""
     found = []
     start = data.find(b"\xff\xd8\xff")
     while start >= 0:
-        scan = data.index(b"\xff\xda", start)  # In it a 0xff is followed by a zero.
+        scan = data.index(b"\xff\xda", start)  # In a scan, each 0xff is followed by a zero.
         end = data.index(b"\xff\xd9", scan) + 2
         found.append(data[start:end])
         start = data.find(b"\xff\xd8\xff", end)

@@ -1,4 +1,4 @@
-"""penstock launch by mpirun: the same weights, failures, signals, restarts."""
+"""Tests penstock launch with mpirun: the same weights, failures, signals, restarts."""
 
 import os
 import pathlib
@@ -10,11 +10,12 @@ import unittest
 from processes import pause
 from rank_runs import BIN, RanksTestCase, newest, numbers
 
-END_S = 60  # Of all ranks after one was killed; without load it is 10.
+END_S = 60  # For all ranks to end after one was killed; without load it takes 10.
 
 
 def rank_process(launcher, rank):
-    """The process id of a rank, and its environment; mpirun's ranks are no children of ours."""
+    """Returns the process id of a rank, and its environment. mpirun's ranks are not our children.
+    """
     job = f"-{launcher.process.pid}\0".encode()
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -34,7 +35,7 @@ class LaunchMpirunTest(RanksTestCase):
                                 *args])
 
     def start_training(self, *options, save_every=4):
-        """Launches one without an end, and returns it after a few steps."""
+        """Launches an endless training, and returns it after a few steps."""
         self.events = self.folder / "events.jsonl"
         job = self.launch(*options, "--", "penstock-train", *self.train_args(
             "--checkpoint-dir", self.folder / "parts", "--events", self.events,
@@ -69,7 +70,8 @@ class LaunchMpirunTest(RanksTestCase):
         job = self.launch("sh", "-c", "[ $OMPI_COMM_WORLD_RANK = 0 ] && exec sleep 600; "
                           "echo no disk >&2; exit 7")
         self.assertEqual(job.wait(), 7, job.err)
-        # Of one that fails while others are being started mpirun does not say which it was.
+        # If a rank fails while others are still being started, mpirun does not say which one it
+        # was.
         self.assertRegex(job.err, r"(?s)mpirun(: rank 1)? failed with exit code 7;"
                                   r".* its last lines:"
                                   r".*  \[1,1\]<stderr>:no disk\n")

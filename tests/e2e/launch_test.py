@@ -1,4 +1,4 @@
-"""penstock launch with real ranks: output, failures, restarts, signals."""
+"""Tests penstock launch with real ranks: output, failures, restarts, signals."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ from processes import pause, run
 from rank_runs import BIN, RanksTestCase, numbers
 from servers import BY_TIMEOUT, TIMEOUT_S
 
-END_S = 60  # Of all ranks after one was killed; without load it is 10.
+END_S = 60  # For all ranks to end after one was killed; without load it takes 10.
 
 
 class LaunchTest(RanksTestCase):
@@ -25,7 +25,7 @@ class LaunchTest(RanksTestCase):
         return numbers(self.newest(folder))
 
     def process_of(self, launcher, rank):
-        """The process id of a rank that the launcher started."""
+        """Returns the process id of a rank that the launcher started."""
         pid = launcher.process.pid
         for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
             environment = pathlib.Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
@@ -164,7 +164,7 @@ class LaunchTest(RanksTestCase):
         self.assertEqual(sorted(result.stdout.splitlines()), ["[0] gpu 5", "[1] gpu 3"])
 
     def test_check_build(self):
-        libraries = BIN.parent / "fake_nccl"  # Of the build's tests.
+        libraries = BIN.parent / "fake_nccl"  # Part of the build's tests.
         result = self.check_run("penstock", "launch", "-cb", env={
             **os.environ, "CUDA_VISIBLE_DEVICES": "", "PENSTOCK_CUDA_LIBS": str(libraries)})
         self.assertIn("[X] local", result.stdout)

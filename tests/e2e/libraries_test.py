@@ -1,4 +1,4 @@
-"""What the programs are linked to: none of CUDA's libraries, so that they start where there are none."""
+"""Tests that the programs are not linked to CUDA's libraries, so that they start without them."""
 
 import pathlib
 import re
@@ -9,7 +9,7 @@ import unittest
 from servers import BIN, TIMEOUT_S
 
 PROGRAMS = ("penstock", "penstock-server", "penstock-train")
-# The driver, cudart, cuDNN, cuBLAS, CUPTI, NCCL, and nvrtc, nvJitLink, NVML and the like.
+# The driver, cudart, cuDNN, cuBLAS, CUPTI, NCCL, nvrtc, nvJitLink, NVML and similar ones.
 OF_CUDA = re.compile(r"lib(cud|cublas|cupti|nccl|nv)")
 
 

@@ -1,4 +1,4 @@
-"""What penstock-server tells its operator."""
+"""Tests the log of penstock-server."""
 
 import json
 import pathlib
@@ -10,7 +10,7 @@ from processes import TIMEOUT_S, ProcessTestCase, run
 
 class LogTest(ProcessTestCase):
     def events(self, server):
-        """Parsed lines; every line must be one object."""
+        """Returns the parsed lines; every line must be one object."""
         return [json.loads(line) for line in pathlib.Path(server.log_path).read_text().splitlines()]
 
     def named(self, server, event):
@@ -35,7 +35,7 @@ class LogTest(ProcessTestCase):
         self.assertGreater(left["bytes"], 0)
         self.assertEqual(len(self.named(server, "draining")), 1)
         self.assertEqual(self.events(server)[-1]["event"], "ended")
-        # None per request.
+        # There is no event per request.
         self.assertLess(len(self.events(server)), 12)
 
     def test_damage_is_named_by_shard_and_place(self):

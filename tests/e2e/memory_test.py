@@ -1,4 +1,4 @@
-"""What a long stream costs in memory, on both sides (VmRSS and VmHWM of proc(5))."""
+"""Tests the memory that a long stream takes on both sides (VmRSS and VmHWM of proc(5))."""
 
 import json
 import os
@@ -11,8 +11,8 @@ from processes import TIMEOUT_S, ProcessTestCase, pause
 from servers import wait_until
 
 MIB = 1 << 20
-BUDGET = 384 * MIB  # The least from which on the process as a whole keeps to it, but for 10 %.
-STREAM = 16 * MIB  # Of parts that a client has asked for, and not read.
+BUDGET = 384 * MIB  # With at least this budget, the process as a whole exceeds it by at most 10 %.
+STREAM = 16 * MIB  # Parts that a client has requested and not read.
 
 
 def memory(process, field):
@@ -29,7 +29,7 @@ def cpu_ticks(process):
 
 class MemoryTest(ProcessTestCase):
     def multiply_shards(self, copies, chunk_size):
-        """So many more of each shard of the sample, all of them the same file; indexed."""
+        """Adds `copies` hard links to each shard of the sample, and indexes all."""
         for shard in list(self.data.glob("*.tfrecord")):
             for copy in range(copies):
                 os.link(shard, shard.with_name(f"{copy}-{shard.name}"))
@@ -37,8 +37,9 @@ class MemoryTest(ProcessTestCase):
                        "--chunk-size", chunk_size)
 
     def pause_a_client(self, server):
-        """A client that takes nothing, once the server has done all that it can for it. One that
-        was sent SIGSTOP would answer no pings, and be given up after 20 s."""
+        """Starts a client that reads nothing, and waits until the server has no more work for it. A
+        client stopped by SIGSTOP would not answer pings, and the server would give it up after 20
+        s."""
         self._paused = getattr(self, "_paused", 0) + 1
         client = self.spawn("paused_client", self.manifest, server.address, f"paused{self._paused}")
         self.assertEqual(client.stdout.readline(), "asked\n")
@@ -51,13 +52,13 @@ class MemoryTest(ProcessTestCase):
         wait_until(idle, "the server to have nothing to do")
 
     def check_all_are_paused(self, server):
-        """That the server still has every client that was paused, and owes it more."""
+        """Checks that the server still has every paused client, and owes it more rows."""
         paused = {f"paused{i + 1}" for i in range(self._paused)}
         self.top_until(lambda rows: paused <= {client["client"] for client in rows[0]["clients"]
                                                if client["waiting_requests"] > 0}, server.address)
 
     def windows_read(self, clients):
-        """By the one that read most of them, once all have ended."""
+        """Waits for all clients to end. Returns the windows of the one that read the most."""
         windows = 0
         for client in clients:
             out, err = client.communicate(timeout=5 * TIMEOUT_S)
@@ -70,19 +71,20 @@ class MemoryTest(ProcessTestCase):
         self.stream(server.address, "--dtype", "f32")
         one = memory(server, "VmRSS")
         self.pause_a_client(server)
-        # Its parts, and what it asked for of a data set that is small.
+        # The client's parts, and the requested chunks of a small data set.
         self.assertLess(memory(server, "VmRSS") - one, STREAM + 16 * MIB)
         self.check_all_are_paused(server)
 
     def test_memory_stays_within_the_budget_over_a_hundred_thousand_windows(self):
-        self.multiply_shards(300, "6KiB")  # 625 MB, more than fits: chunks come and go.
-        # Of more threads than there are cores: what each keeps for itself would add up.
+        # 625 MB do not fit into the budget, so chunks come and go.
+        self.multiply_shards(300, "6KiB")
+        # More threads than cores, because buffers that each thread keeps would add up.
         server = self.start_server("--memory-budget", f"{BUDGET}", "--threads", 16)
         self.stream(server.address, "--dtype", "packed", "--steps", 1)
         idle = memory(server, "VmRSS")
         for _ in range(3):  # Their parts alone would be 48 MiB.
             self.pause_a_client(server)
-        # Two jobs on one plan: what they share is kept in the strip cache.
+        # Two jobs on one plan: the rows that both need are kept in the strip cache.
         clients = [self.spawn("penstock", *self.stream_args(
             server.address, "--window-chunks", 1, "--dtype", "packed", "--global-batch-size", size,
             "--look-ahead", "16MiB", "--server-timeout", "100s", "--steps", 3_481_600 // size,
@@ -93,11 +95,11 @@ class MemoryTest(ProcessTestCase):
         peak = memory(server, "VmHWM")
         print(f"{windows} windows; server {idle}, at most {peak} bytes: {peak / BUDGET:.3f} of the "
               "budget", flush=True)
-        self.assertGreater(peak - idle, 0.7 * BUDGET)  # It uses what it was given.
+        self.assertGreater(peak - idle, 0.7 * BUDGET)  # It uses its budget.
         self.assertLess(peak, 1.1 * BUDGET)
 
     def pack_large_shards(self):
-        """1.8 GB of records in shards of 3,600 chunks of the default size."""
+        """Packs 1.8 GB of records in shards of 3,600 chunks of the default size."""
         lines = [f"8/8/8/8/8/8/8/K{n}k{6 - n} w - - 0 1\t{n}\n" for n in range(1, 6)]
         tsv = self.folder / "positions.tsv"
         tsv.write_text("".join(lines) * 200_000)
@@ -121,7 +123,8 @@ class MemoryTest(ProcessTestCase):
         self.assertLess(peak, 1.1 * BUDGET)
 
     def watch(self, client, server):
-        """VmRSS of both, again and again until the client ends: [(client, server), ...]."""
+        """Returns VmRSS of both, measured again and again until the client ends: [(client, server),
+        ...]."""
         samples = []
         while client.poll() is None:
             both = memory(client, "VmRSS"), memory(server, "VmRSS")
@@ -138,8 +141,8 @@ class MemoryTest(ProcessTestCase):
         samples = self.watch(client, server)
         self.assertEqual(client.returncode, 0, client.communicate()[1])
         self.assertGreater(len(samples), 50)
-        # Medians: what is on its way at one moment is no growth, and comes to several MiB. From about
-        # batch 1,000 on; a leak of 200 bytes a batch would be found.
+        # Compares medians, because rows in flight at one moment are not growth, and take several
+        # MiB. Starts at about batch 1,000. A leak of 200 bytes per batch would be found.
         early = samples[len(samples) // 100:len(samples) // 10]
         late = samples[-len(samples) // 10:]
         for name, before, after in zip(("client", "server"), zip(*early), zip(*late)):
@@ -156,7 +159,8 @@ class MemoryTest(ProcessTestCase):
             pause()
         self.assertEqual(client.returncode, 0, client.communicate()[1])
         self.assertLess(peak, (64 + 128) * MIB)
-        self.assertLess(memory(server, "VmHWM"), (64 + 40) * MIB)  # As docs/guides/sizing.md has it.
+        # The limit in docs/guides/sizing.md.
+        self.assertLess(memory(server, "VmHWM"), (64 + 40) * MIB)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The peak of a process's memory."""
+"""Watches the peak of a process's memory."""
 
 import os
 import pathlib
@@ -7,8 +7,8 @@ import signal
 
 class MemoryWatch:
     """A process's resident memory: `before`, the `peak` since then, and now(). look() updates the
-    peak and kills a process that exceeds `limit` bytes; `exceeded` is then true. The peak is the
-    kernel's VmHWM, which the constructor resets (proc(5), clear_refs): no sample misses it."""
+    peak and kills a process that exceeds `limit` bytes; then `exceeded` is true. The peak is the
+    kernel's VmHWM, which the constructor resets (proc(5), clear_refs), so no sample misses it."""
 
     def __init__(self, pid, limit=4 << 30):
         self._pid, self._limit = pid, limit
@@ -20,7 +20,7 @@ class MemoryWatch:
         try:
             pathlib.Path(f"/proc/{self._pid}/clear_refs").write_text("5")
         except OSError:
-            return False  # The kernel has no clear_refs: the peak is the highest sample.
+            return False  # Without clear_refs the peak is the highest sample.
         return True
 
     def _read(self, field):

@@ -1,4 +1,5 @@
-"""Metrics of real processes, scraped by a real Prometheus; the dashboard and the alert rules."""
+"""Tests metrics of real processes, scraped by a real Prometheus; the dashboard and the alert rules.
+"""
 
 import json
 import os
@@ -39,7 +40,8 @@ def dashboard_expressions():
 
 
 def rule_expressions():
-    """The lines of `expr:` and those folded under it; the file's own layout, no YAML parser."""
+    """Returns the lines of `expr:` and those folded under it. Relies on the file's layout, without
+    a YAML parser."""
     expressions, lines = [], RULES.read_text().splitlines()
     for number, line in enumerate(lines):
         if not line.strip().startswith("expr:"):
@@ -55,7 +57,7 @@ def rule_expressions():
 
 
 def reference_names(text):
-    """By heading of docs/reference/metrics.md, names and meanings of its table."""
+    """Returns names and meanings of the tables in docs/reference/metrics.md, by heading."""
     sections = re.split(r"^## (.*)$", text, flags=re.MULTILINE)[1:]
     return {title: re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", body, re.MULTILINE)
             for title, body in zip(sections[::2], sections[1::2])}
@@ -63,12 +65,13 @@ def reference_names(text):
 
 class MetricsTestCase(ProcessTestCase):
     def metrics_address(self, server):
-        def logged():  # It may serve rows before.
+        def logged():  # The server may serve rows before it logs this.
             return re.search(r"metrics address=\"?([0-9.:]+)\"?\s", server.log())
         return self.until("the address of the server's metrics", logged)[1]
 
     def start_reader(self, server):
-        """A stream without end, at a trainer's pace; returns it and the address of its metrics."""
+        """Starts an endless stream at a trainer's pace. Returns it and the address of its metrics.
+        """
         reader = self.spawn("penstock", "stream", self.manifest, "--servers", server.address,
                             "--epochs", 0, "--global-batch-size", 64, "--pace", 20000,
                             "--metrics-port", 0)
@@ -79,7 +82,7 @@ class MetricsTestCase(ProcessTestCase):
         self.fail("the stream did not say where its metrics are")
 
     def until(self, what, look):
-        """What `look` returns once that is true."""
+        """Returns the result of `look` once it is true."""
         deadline = time.monotonic() + TIMEOUT_S
         while True:
             found = look()
@@ -139,7 +142,7 @@ class MetricsTest(MetricsTestCase):
         self.stream(server.address, "--tls", "--tls-ca", ca.pem)
         self.assertEqual(failed(), 0)
         other = Authority(self.folder, "other").pem
-        for args in (["--tls", "--tls-ca", other], []):  # Of a wrong CA; without TLS.
+        for args in (["--tls", "--tls-ca", other], []):  # A wrong CA; no TLS.
             before = failed()
             self.spawn("penstock", *self.stream_args(server.address, "--server-timeout", "600s",
                                                      *args))
@@ -168,7 +171,7 @@ class PrometheusTest(MetricsTestCase):
                           "evaluation_interval: 500ms}\n"
                           f"rule_files: ['{RULES}']\nscrape_configs:\n{jobs}")
         self.promtool("check", "config", config)
-        for attempt in range(5):  # The free port may be taken before Prometheus has it.
+        for attempt in range(5):  # Another process may take the free port before Prometheus does.
             with socket.socket() as probe:
                 probe.bind(("127.0.0.1", 0))
                 self.api = f"http://127.0.0.1:{probe.getsockname()[1]}"
@@ -193,7 +196,7 @@ class PrometheusTest(MetricsTestCase):
             return False
 
     def query(self, expression):
-        """The values of an instant query, by their labels."""
+        """Returns the values of an instant query, sorted by their labels."""
         url = f"{self.api}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
         try:
             with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
@@ -239,13 +242,13 @@ class PrometheusTest(MetricsTestCase):
         self.assertLessEqual(waits[0], 1.1)
         for expression in dashboard_expressions() + rule_expressions():
             filled = expression.replace("$__rate_interval", "1m").replace("$instance", ".*")
-            self.query(filled)  # Fails where Prometheus cannot read it.
+            self.query(filled)  # Fails if Prometheus cannot parse it.
         self.assertIsNone(reader.poll())
 
     def test_what_the_engine_does_not_do_counts_too(self):
         server = self.start_server("--metrics-port", 0)
         self.start_prometheus({"server": self.metrics_address(server)})
-        # Nobody reads; it only answers Prometheus.
+        # Nobody reads; the server only answers Prometheus.
         self.until("the signal", lambda: self.query("penstock:server_utilisation > 0"))
         self.assertEqual(self.query("penstock:server_engine_share"), [0])
 

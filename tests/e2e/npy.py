@@ -10,12 +10,12 @@ import zipfile
 
 @dataclasses.dataclass
 class Array:
-    dtype: str  # As numpy.dtype.str has it: "<f4", "|u1".
+    dtype: str  # As in numpy.dtype.str: "<f4", "|u1".
     shape: list
     bytes: bytes
 
     def values(self):
-        """All of them, flat."""
+        """Returns all values, flat."""
         code = {"<f4": "f", "<i8": "q"}[self.dtype]
         return struct.unpack(f"<{math.prod(self.shape)}{code}", self.bytes)
 
@@ -29,7 +29,7 @@ def read_npy(path):
 
 
 def read_npz(path):
-    """The arrays by name. Checks the members' checksums."""
+    """Returns the arrays by name. Checks the members' checksums."""
     with zipfile.ZipFile(path) as archive:
         return {name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()}
 

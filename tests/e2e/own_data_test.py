@@ -1,4 +1,4 @@
-"""Records that are not chess's, from their files to batches, with the defaults."""
+"""Tests records other than chess positions from files to batches, with the defaults."""
 
 import json
 import os
@@ -16,7 +16,7 @@ class OwnDataTest(ProcessTestCase):
         self.table.mkdir()
         for shard in range(2):
             self.write_table(f"t{shard}.tfrecord", range(shard * 200, shard * 200 + 200))
-        self.data = self.table  # The root of servers.
+        self.data = self.table  # The servers' data root.
 
     def write_table(self, name, numbers):
         records = (example(id=i, x=i / 2, text=b"a" * 20) for i in numbers)

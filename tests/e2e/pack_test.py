@@ -1,4 +1,5 @@
-"""`penstock pack` from shards, tables and arrays: what the other commands read is what was there."""
+"""Tests that other commands read from the shards of `penstock pack` what its input contained. The
+input is shards, tables or arrays."""
 
 import array
 import csv
@@ -17,7 +18,7 @@ ROWS = 500
 
 
 def npy(descr, shape, data):
-    """As numpy.save() writes it."""
+    """Returns an array in the format of numpy.save()."""
     header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
@@ -36,7 +37,7 @@ class PackTest(ProcessTestCase):
         return self.check_run("penstock", "pack", "--from", kind, *args, "-o", self.out).stderr
 
     def decoded(self):
-        """The arrays of the one shard, by the names of the features."""
+        """Returns the arrays of the one shard, by the names of the features."""
         (shard,) = self.out.glob("*.tfrecord")
         arrays = self.folder / "arrays"
         self.check_run("penstock", "decode", shard, "--force", "-o", arrays)

@@ -1,4 +1,4 @@
-"""Writes PNG files: pictures for tests, without a library."""
+"""Writes PNG files for tests, without a library."""
 
 import struct
 import zlib
@@ -9,7 +9,7 @@ def _chunk(kind, body):
 
 
 def png(width, height, pixel):
-    """RGB; `pixel(x, y)` is its three bytes."""
+    """Returns an RGB image; `pixel(x, y)` returns three bytes."""
     rows = b"".join(b"\0" + b"".join(bytes(pixel(x, y)) for x in range(width))
                     for y in range(height))
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
@@ -18,7 +18,7 @@ def png(width, height, pixel):
 
 
 def picture(number):
-    """Another one for each number, from 30 to 60 pixels on a side."""
+    """Returns a different picture for each number, with sides from 30 to 60 pixels."""
     width, height = 30 + number * 7 % 31, 30 + number * 13 % 31
     return png(width, height, lambda x, y: ((5 * x + number) % 256, (7 * y + 3 * number) % 256,
                                             (x * y + 11 * number) % 256))

@@ -1,4 +1,5 @@
-"""Limits of address space and of descriptors that are too low: the programs say so at the start."""
+"""Tests limits of address space and of descriptors that are too low: the programs report them at
+the start."""
 
 import os
 import resource
@@ -11,7 +12,7 @@ MIB = 1 << 20
 
 
 def limit(kind, value):
-    """For preexec_fn."""
+    """Returns a function for preexec_fn."""
     def set_limit():
         die_with_parent()
         resource.setrlimit(kind, (value, value))
@@ -19,7 +20,7 @@ def limit(kind, value):
 
 
 class AddressSpaceTest(ProcessTestCase):
-    """A server with too few addresses says so; with enough it serves clients."""
+    """A server without enough addresses says so; with enough it serves clients."""
 
     def serve(self, mebibytes, *args):
         server = self.make_server(*args, prefix=["prlimit", f"--as={mebibytes * MIB}"])
@@ -60,7 +61,7 @@ class AddressSpaceTest(ProcessTestCase):
 
 
 class AddressSpaceOfClientsTest(ProcessTestCase):
-    """A client with too few addresses says so; with enough it reads."""
+    """A client without enough addresses says so; with enough it reads."""
 
     def test_a_client_works_or_says_why_it_cannot(self):
         args = self.stream_args(self.start_server().address)
@@ -79,7 +80,7 @@ class AddressSpaceOfClientsTest(ProcessTestCase):
 
     def test_a_training_says_why_it_cannot(self):
         address = self.start_server().address
-        # Threads of OpenBLAS would try to get 128 MiB each, for ever.
+        # Otherwise OpenBLAS's threads would try to get 128 MiB each, for ever.
         result = run("penstock-train", "--manifest", self.manifest, "--servers", address,
                      "--steps", 1, preexec_fn=limit(resource.RLIMIT_AS, 250 * MIB),
                      env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
@@ -88,7 +89,7 @@ class AddressSpaceOfClientsTest(ProcessTestCase):
 
 
 class DescriptorsTest(ProcessTestCase):
-    """Who uses gRPC says at the start that descriptors are too few."""
+    """Programs that use gRPC report at the start that there are too few descriptors."""
 
     def check(self, program, *args):
         result = run(program, *args, preexec_fn=limit(resource.RLIMIT_NOFILE, 8))

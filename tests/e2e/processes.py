@@ -1,4 +1,4 @@
-"""Starts Penstock's programs for the tests of whole processes, and ends them again."""
+"""Starts and ends Penstock's programs, for tests of whole processes."""
 
 import json
 import os
@@ -16,14 +16,14 @@ SAMPLE = pathlib.Path(os.environ.get("PENSTOCK_SAMPLE", REPOSITORY / "sample"))
 
 
 def run(program, *args, timeout=TIMEOUT_S, preexec_fn=die_with_parent, **options):
-    """Runs a program to its end; returns it with stdout, stderr (text) and returncode."""
+    """Runs a program to its end. Returns it with stdout, stderr (text) and returncode."""
     return subprocess.run([str(BIN / program), *map(str, args)], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, timeout=timeout,
                           preexec_fn=preexec_fn, **options)
 
 
 class ProcessTestCase(unittest.TestCase):
-    """A folder with the sample, indexed, and servers that end with the test."""
+    """Has a folder with the indexed sample, and servers that end with the test."""
 
     holdout = "5%"
 
@@ -31,7 +31,7 @@ class ProcessTestCase(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-e2e-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.data = self.folder / "data"
-        self.address_files = self.folder / "servers"  # As file:FOLDER has it.
+        self.address_files = self.folder / "servers"  # For file:FOLDER.
         self.address_files.mkdir()
         shutil.copytree(SAMPLE, self.data)
         self.manifest = self.data / "manifest.pb"
@@ -39,7 +39,8 @@ class ProcessTestCase(unittest.TestCase):
         self._servers = 0
 
     def pack_few(self):
-        """The manifest of 384 positions, a tenth of them held out: epochs of a second."""
+        """Returns a manifest of 384 positions, a tenth of them held out. An epoch takes a second.
+        """
         def rank(file, piece):
             return f"{file or ''}{piece}{7 - file or ''}"
 
@@ -58,8 +59,8 @@ class ProcessTestCase(unittest.TestCase):
         return result
 
     def spawn(self, program, *args, prefix=(), stdout=subprocess.PIPE, stderr=subprocess.PIPE):
-        """`prefix`: a command that executes another one. Who prints much needs a file for it: a
-        pipe that nobody reads stops a program when it is full."""
+        """`prefix`: a command that executes another one. A program that prints much needs a file as
+        its output, because it would block when a pipe that nobody reads is full."""
         child = subprocess.Popen([*map(str, prefix), str(BIN / program), *map(str, args)],
                                  stdout=stdout, stderr=stderr, text=True,
                                  preexec_fn=die_with_parent)
@@ -73,13 +74,13 @@ class ProcessTestCase(unittest.TestCase):
         child.communicate()
 
     def start_server(self, *args, listen="127.0.0.1:0"):
-        """A serving penstock-server; its address is `server.address`."""
+        """Returns a penstock-server that serves; its address is `server.address`."""
         server = self.make_server(*args)
         server.start(listen)
         return server.wait_serving()
 
     def make_server(self, *args, **options):
-        """A penstock-server of this test that has not been started."""
+        """Returns a penstock-server of this test that has not been started."""
         self._servers += 1
         server = Server(self.data, self.address_files / f"{self._servers}",
                         self.folder / f"server{self._servers}.log", *args, **options)
@@ -87,14 +88,16 @@ class ProcessTestCase(unittest.TestCase):
         return server
 
     def reserve_address(self):
-        """HOST:PORT where nobody listens until the test ends, but whom it starts there."""
+        """Returns HOST:PORT where nothing listens until the test ends, except what the test starts
+        there."""
         reserved = reserve_port()
         self.addCleanup(reserved.close)
         return "%s:%d" % reserved.getsockname()
 
     def top_until(self, shown, servers, *args, interval="300ms"):
-        """The servers that `penstock top` shows, once `shown(servers)`: one on a loaded machine may
-        not have answered within an interval. Of one that is down, no clients."""
+        """Returns the servers in `penstock top`'s output, once `shown(servers)` is true: on a
+        loaded machine a server may not answer within an interval. A server that is down has no
+        clients."""
         deadline = time.monotonic() + TIMEOUT_S
         while True:
             result = run("penstock", "top", "--servers", servers, "--interval", interval, "--once",
@@ -106,7 +109,7 @@ class ProcessTestCase(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline, rows)
 
     def wait_for_ids(self, client, ids, more=100_000):
-        """Until the stream has written so many more bytes to its file of --ids."""
+        """Waits until the stream has written `more` bytes to its file of --ids."""
         def size():
             self.assertIsNone(client.poll(), "the stream ended early")
             return ids.stat().st_size if ids.exists() else 0
@@ -114,10 +117,11 @@ class ProcessTestCase(unittest.TestCase):
         wait_until(lambda: size() >= goal, "ids")
 
     def stream_args(self, servers, *args, epochs=2):
-        """All records, as int8, unless `args` say otherwise: the last of an option counts."""
+        """Arguments that read all records, as int8. `args` can override them, because the last
+        value of an option counts."""
         return ["stream", self.manifest, "--servers", servers, "--split", "all", "--dtype", "i8",
                 "--seed", 7, "--epochs", epochs, "--digest", "--json", "-", *args]
 
     def stream(self, servers, *args, **options):
-        """What `penstock stream --json` printed, parsed."""
+        """Returns the parsed output of `penstock stream --json`."""
         return json.loads(self.check_run("penstock", *self.stream_args(servers, *args, **options)).stdout)

@@ -1,4 +1,4 @@
-"""Several processes of penstock-train that are the ranks of one training."""
+"""Runs several processes of penstock-train as the ranks of one training."""
 
 import os
 import struct
@@ -10,7 +10,7 @@ from training import BATCH, HOLDOUT
 
 
 def numbers(checkpoint):
-    """The parameters and moments of a checkpoint file, as bytes."""
+    """Returns the parameters and moments of a checkpoint file, as bytes."""
     data = checkpoint.read_bytes()
     magic, _, json_size, data_size = struct.unpack_from("<8sIIQ", data)
     assert magic == b"PSTRAIN\n"
@@ -19,12 +19,12 @@ def numbers(checkpoint):
 
 
 def newest(folder):
-    """The newest checkpoint of a folder; there must be one."""
+    """Returns the newest checkpoint of a folder; there must be one."""
     return sorted(folder.glob("step-*.ckpt"))[-1]
 
 
 class Rank:
-    """A started process; its output is collected in files, so that none blocks another."""
+    """A started process. Its output goes to files, so that no rank blocks another."""
 
     def __init__(self, command, folder, name, env=None):
         self.paths = [folder / f"{name}.out", folder / f"{name}.err"]
@@ -33,7 +33,7 @@ class Rank:
                                             env=env, preexec_fn=die_with_parent)
 
     def wait(self):
-        """Its exit code."""
+        """Returns the exit code."""
         return self.process.wait(TIMEOUT_S)
 
     @property
@@ -73,7 +73,7 @@ class RanksTestCase(ProcessTestCase):
 
     def start_ranks(self, world_size, *args, rendezvous=None, own=lambda rank: [],
                     manifest=lambda rank: None, **options):
-        """`own(rank)`: further options of one rank; `manifest(rank)`: its own one."""
+        """`own(rank)`: further options of one rank; `manifest(rank)`: its own manifest."""
         rendezvous = rendezvous or f"unix-abstract:penstock-e2e-{os.getpid()}-{self._started}"
         return [self.start_rank([BIN / "penstock-train", *self.train_args(
                                      *args, manifest=manifest(rank), **options),

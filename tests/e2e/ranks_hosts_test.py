@@ -1,4 +1,5 @@
-"""--shard-by local-rank: hosts, here folders of one machine, that have data of their own each."""
+"""Tests --shard-by local-rank, with hosts that each have their own data. Here hosts are folders of
+one machine."""
 
 import re
 import shutil
@@ -14,7 +15,7 @@ class RanksHostsTest(RanksTestCase):
         self.hosts = [self.make_host(0), self.make_host(1)]
 
     def make_host(self, host):
-        """Every other shard; on host 1 one less, so that it has fewer records."""
+        """Copies every other shard; host 1 gets one shard less, so that it has fewer records."""
         folder = self.folder / f"host{host}"
         folder.mkdir()
         for shard in sorted(self.data.glob("*.tfrecord*"))[host::2][host:]:
@@ -23,7 +24,7 @@ class RanksHostsTest(RanksTestCase):
         return folder / "manifest.pb"
 
     def start_hosts(self, local_size, *args, **options):
-        """Ranks of two hosts."""
+        """Starts the ranks of two hosts."""
         return self.start_ranks(
             2 * local_size, "--shard-by", "local-rank", *args,
             own=lambda rank: ["--local-rank", rank % local_size, "--local-size", local_size],

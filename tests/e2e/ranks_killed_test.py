@@ -1,4 +1,5 @@
-"""SIGKILL of a rank while a training starts or runs: the others end, name it, and lose little."""
+"""Tests SIGKILL of a rank while a training starts or runs: the others end, name it, and lose
+little."""
 
 import time
 import unittest
@@ -7,7 +8,7 @@ from processes import pause
 from rank_runs import RanksTestCase, numbers
 from servers import wait_until
 
-BOUND_S = 60  # docs/guides/ranks_ending.md promises 10, on a machine that is not loaded.
+BOUND_S = 60  # docs/guides/ranks_ending.md promises 10 s, on a machine without load.
 
 
 class RanksKilledTest(RanksTestCase):
@@ -26,11 +27,12 @@ class RanksKilledTest(RanksTestCase):
         self.assertLess(time.monotonic() - begin, BOUND_S)
 
     def test_some_time_after_the_start(self):
-        """How far each has come by then is not known: one that had not joined is missing, perhaps
-        with others; one that had died. Who comes when rank 0 has ended for that finds no one."""
+        """The progress of each rank at the kill is unknown. If the killed rank had not joined, it
+        is missing, perhaps with others; if it had, it died. A rank that joins when rank 0 has ended
+        reaches nobody."""
         for killed, after_s in [(2, 0.0), (2, 0.06), (1, 0.12), (2, 0.2), (1, 0.35)]:
             ranks = self.start_ranks(4, "--rendezvous-timeout", "5s", steps=10**6)
-            time.sleep(after_s)  # Any is right.
+            time.sleep(after_s)  # Any time is good.
             missing = rf"ranks? (\d+, )*{killed}(, \d+)* of 4 did not join"
             died = rf"rank {killed} \(pid \d+ on .*\) died"
             self.assert_others_end(ranks, killed, f"{missing}|{died}|rank 0 was not reached")
@@ -39,11 +41,12 @@ class RanksKilledTest(RanksTestCase):
     def test_rank_0_some_time_after_the_start(self):
         for after_s in [0.05, 0.2]:
             ranks = self.start_ranks(2, "--rendezvous-timeout", "5s", steps=10**6)
-            time.sleep(after_s)  # Any is right.
+            time.sleep(after_s)  # Any time is good.
             self.assert_others_end(ranks, 0, r"rank 0 (was not reached|.*died)")
 
     def test_while_it_steps_evaluates_and_saves(self):
-        """Nearly all of the time is one of the three; what was saved goes on with equal bits."""
+        """Ranks spend nearly all of the time with one of the three. A saved training continues with
+        equal bits."""
         folder, events = self.folder / "parts", self.folder / "events.jsonl"
         args = ["--checkpoint-dir", folder, "--checkpoint-every", 1, "--eval-every", 1, "--events",
                 events]
@@ -60,14 +63,14 @@ class RanksKilledTest(RanksTestCase):
         self.assertEqual(numbers(self.newest(folder)), numbers(self.newest(whole)))
 
     def test_while_the_others_wait_for_a_server(self):
-        """One that does not answer, and would be waited for longer than this test waits."""
+        """The server does not answer. The ranks would wait for it longer than this test does."""
         server = self.start_server()
         server.stop()
         for killed in (1, 0):
             events = self.folder / f"events-{killed}.jsonl"
             ranks = self.start_ranks(2, "--server-timeout", "1h", "--events", events,
                                      servers=server.address)
-            # Rank 0 makes it when all ranks are about to read their first batch.
+            # Rank 0 creates the file when all ranks are about to read their first batch.
             wait_until(events.exists, f"the first step: {ranks[0].err}{ranks[1].err}")
             self.kill_and_wait(ranks, killed, rf"rank {killed} .*died")
             self.assertNotIn("no server was reachable", ranks[1 - killed].err)

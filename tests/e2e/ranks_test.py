@@ -1,4 +1,4 @@
-"""Several ranks as real processes: the same bits at any world size, and what ends them."""
+"""Tests several ranks as real processes: the same bits at any world size, and what ends them."""
 
 import errno
 import os
@@ -12,14 +12,14 @@ from processes import run
 from rank_runs import BIN, RanksTestCase, numbers
 from servers import REPOSITORY, has_signal, wait_until, wait_until_handled
 
-# A rank that is killed ends the others within so many seconds; docs/guides/ranks_ending.md promises
-# 10, on a machine that is not loaded.
+# Seconds within which a killed rank ends the others; docs/guides/ranks_ending.md promises 10, on a
+# machine without load.
 END_S = 60
 CHESS_SPEC = REPOSITORY / "records" / "decode" / "specs" / "chess.textproto"
 
 
 def open_read_pipe(path, rank):
-    """The descriptor to write to it by, once `rank` reads it; None before."""
+    """Returns a descriptor for writing to the pipe, once `rank` reads it; None before that."""
     assert rank.process.poll() is None, rank.err
     try:
         return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
@@ -35,7 +35,7 @@ class RanksTest(RanksTestCase):
         self._pipes = 0
 
     def one_rank(self, steps):
-        """The checkpoint that one rank alone ends with, against local:."""
+        """Returns the last checkpoint of a training with one rank, against local:."""
         folder = self.folder / f"one-{steps}"
         self.check_run("penstock-train", *self.train_args("--checkpoint-dir", folder, steps=steps))
         return numbers(self.newest(folder))
@@ -71,7 +71,7 @@ class RanksTest(RanksTestCase):
         args = ["--checkpoint-dir", folder, "--checkpoint-every", 4, "--events", events]
         for world_size, killed in ((4, 2), (2, 0)):
             events.unlink(missing_ok=True)
-            # Without end, so that they are not done before one is killed.
+            # Endless, so that they are not done before one is killed.
             ranks = self.start_ranks(world_size, *args, steps=10**6,
                                      servers=servers)
             self.wait_for_steps(events, 6, ranks)
@@ -95,7 +95,7 @@ class RanksTest(RanksTestCase):
         self.assertEqual(numbers(self.newest(folder)), self.one_rank(at))
 
     def test_sigterm_while_an_evaluation_waits_for_its_server_saves_and_ends_all_well(self):
-        """All train batches are there by the eighth step; the held-out records never come."""
+        """The training has all its batches by the eighth step; the held-out records never come."""
         server = self.start_server()
         folder, events = self.folder / "parts", self.folder / "events.jsonl"
         ranks = self.start_ranks(2, "--checkpoint-dir", folder, "--events", events, "--eval-every",
@@ -124,8 +124,8 @@ class RanksTest(RanksTestCase):
             self.assertIn(f"rank {number}: interrupted before the first step", rank.err)
 
     def start_with_pipe(self, reader, *args):
-        """Ranks of which one reads its spec from a pipe, when all have met, and can do nothing
-        meanwhile; and a call that ends this."""
+        """Starts ranks of which one reads its spec from a pipe. Returns them when all have met,
+        with a function that writes the spec. Until it is called, the ranks can do nothing."""
         self._pipes += 1
         path = self.folder / f"spec-{self._pipes}"
         os.mkfifo(path)
@@ -150,7 +150,7 @@ class RanksTest(RanksTestCase):
                                                rf"rank {stopped} \(pid .*\) was interrupted")
 
     def test_a_stopped_rank_is_stopped_though_another_dies_before_the_first_step(self):
-        """As by a launcher that does not wait."""
+        """As if a launcher did not wait."""
         ranks, go_on = self.start_with_pipe(reader=1)
         ranks[1].process.send_signal(signal.SIGTERM)
         wait_until(lambda: not has_signal(ranks[1].process, "ShdPnd", signal.SIGTERM), "the signal")

@@ -1,7 +1,7 @@
-"""What a client of the service says on its connection, recorded once and said again by many.
+"""Records what a client of the service sends on its connection, and replays it on many connections.
 
-A thousand clients that are sockets of one process cost next to nothing, and can die in ways that a
-client of ours never would.
+A thousand clients that are sockets of one process cost next to nothing, and can die in ways in
+which a client of ours never would.
 """
 
 import mmap
@@ -17,7 +17,8 @@ def split(address):
 
 
 class Recorder:
-    """A way to a server that keeps what the first client sends. `address` is to be connected to."""
+    """Forwards connections to a server and records what the first client sends. Connect to
+    `address`."""
 
     def __init__(self, server):
         self.sent = bytearray()
@@ -54,7 +55,7 @@ class Recorder:
             return b""
 
     def close(self):
-        """Ends both sides, also one that waits."""
+        """Ends both sides, even while one waits."""
         for end in (self._server, self._listener):
             try:
                 end.shutdown(socket.SHUT_RDWR)
@@ -68,7 +69,7 @@ class Recorder:
 
 
 class ReplayedClient:
-    """A connection on which the recorded words are said."""
+    """A connection on which the recorded bytes are sent."""
 
     def __init__(self, server, words):
         self.connection = socket.create_connection(split(server), timeout=60)
@@ -76,7 +77,8 @@ class ReplayedClient:
         self.connection.sendall(words)
 
     def read(self, size):
-        """Reads so many bytes of the answer; False if the server ended the connection before."""
+        """Reads `size` bytes of the answer. Returns False if the server ended the connection
+        before."""
         while size > 0:
             try:
                 data = self.connection.recv(min(size, 1 << 16))
@@ -88,13 +90,13 @@ class ReplayedClient:
         return True
 
     def reset(self):
-        """Dies: what is unread is lost, and the server gets an RST."""
+        """Dies: unread bytes are lost, and the server gets an RST."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
 
 
 def split_after_hello(words):
-    """The words up to the first frame of data (RFC 9113), which is Hello, and those after it."""
+    """Splits the recorded bytes after the first frame of data (RFC 9113), which is Hello."""
     at = len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
     while True:
         size, kind = int.from_bytes(words[at:at + 3], "big"), words[at + 3]
@@ -104,7 +106,7 @@ def split_after_hello(words):
 
 
 class SharedClient(ReplayedClient):
-    """One that fetches its pool before it asks for rows, and has them put there."""
+    """A client that fetches its shared memory before it requests rows, and gets rows there."""
 
     MAPPED = bytes([0, 0, 0, 0, 2, 0x3a, 0])  # A message of gRPC: SharedMemoryMapped.
 
@@ -124,7 +126,7 @@ class SharedClient(ReplayedClient):
         self.connection.sendall(frame + rest)
 
     def _ticket(self, path):
-        """Of ServerHello: what follows the socket's path."""
+        """Returns the ticket in ServerHello, which follows the socket's path."""
         heard = b""
         while len(after := heard.partition(path)[2]) < 34:
             data = self.connection.recv(1 << 14)

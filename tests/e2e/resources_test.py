@@ -1,4 +1,4 @@
-"""What clients can cost a server: those that stop reading, die, or come in crowds."""
+"""Tests how much clients cost a server: clients that stop reading, die, or come in crowds."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ WAVE = 50
 
 
 def held(process):
-    """What a process holds: {kind: number}."""
+    """Returns the resources that a process holds: {kind: number}."""
     proc = pathlib.Path(f"/proc/{process.pid}")
     return {"descriptors": len(list((proc / "fd").iterdir())),
             "mappings": len((proc / "maps").read_text().splitlines()),
@@ -31,7 +31,8 @@ def sockets(process):
 
 class ResourcesTest(ProcessTestCase):
     def record_client(self, server):
-        """The first words of a client that reads f32 rows until it stops reading."""
+        """Returns the first bytes that a client sends, which reads f32 rows until it stops reading.
+        """
         recorder = Recorder(server.address)
         client = self.spawn("penstock", *self.stream_args(
             recorder.address, "--dtype", "f32", "--look-ahead", "8MiB", "--pace", 1, "--no-shm",
@@ -45,12 +46,12 @@ class ResourcesTest(ProcessTestCase):
         return words
 
     def wait_until_idle(self, server):
-        """Until it has noticed that its clients are gone."""
+        """Waits until the server has noticed that its clients are gone."""
         wait_until(lambda: not server.connections(), "connections to end")
         wait_until(lambda: sockets(server) <= self.idle_sockets, "sockets to be closed")
 
     def assert_waves_leave_nothing_behind(self, server, wave):
-        for _ in range(2):  # Pools of threads and memory have grown then.
+        for _ in range(2):  # After that, pools of threads and memory have grown.
             wave()
         self.wait_until_idle(server)
         before = held(server)
@@ -59,7 +60,7 @@ class ResourcesTest(ProcessTestCase):
         self.wait_until_idle(server)
         after = held(server)
         print(f"before {before}, after {after}")
-        # 1,000 clients have died: what leaks with each of them is far beyond these.
+        # 1,000 clients have died, so a leak per client would be far beyond these numbers.
         self.assertLessEqual(after["descriptors"], before["descriptors"] + 10)
         self.assertLessEqual(after["threads"], before["threads"] + 10)
         self.assertLessEqual(after["mappings"], before["mappings"] + 100)
@@ -90,7 +91,7 @@ class ResourcesTest(ProcessTestCase):
                 wait_until(client.has_rows, "rows in shared memory")
             for client in clients:
                 client.reset()
-            self.wait_until_idle(server)  # All pools together are bounded.
+            self.wait_until_idle(server)  # The total size of all pools is bounded.
         self.assert_waves_leave_nothing_behind(server, wave)
 
 

@@ -1,4 +1,4 @@
-"""TLS and tokens between real processes: what goes wrong is named on both sides."""
+"""Tests TLS and tokens between real processes: both sides report what goes wrong."""
 
 import json
 import os
@@ -45,9 +45,9 @@ class SecurityTestCase(ProcessTestCase):
         return ["--tls", "--tls-ca", (ca or self.ca).pem, *args]
 
     def refused(self, server, *args, says):
-        """The stream fails, and each of `says` stands in what it prints."""
+        """Checks that the stream fails and that its output contains each of `says`."""
         address = server.address
-        # A slow machine may not come to the cause within the first timeout.
+        # A slow machine may not reach the cause within the first timeout.
         for timeout in ("2s", "10s", "60s"):
             result = run("penstock", *self.stream_args(address, "--server-timeout", timeout, *args))
             self.assertEqual(result.returncode, 1, result.stdout)
@@ -58,7 +58,7 @@ class SecurityTestCase(ProcessTestCase):
         self.assertIn(address, result.stderr)
 
     def write(self, name, text):
-        """Replaces a file as a careful operator does; returns its path."""
+        """Replaces a file atomically, like a careful operator. Returns its path."""
         path, new = self.folder / name, self.folder / f"{name}.new"
         new.write_text(text)
         new.chmod(0o600)
@@ -287,7 +287,7 @@ class TokenTest(SecurityTestCase):
         self.right = self.write("right", f"{TOKEN}\n")
 
     def start_reader(self, server, token_file):
-        """A stream without end, once it has rows."""
+        """Returns an endless stream that has rows."""
         ids = self.folder / f"{token_file.name}.ids"
         client = self.spawn("penstock", *self.stream_args(
             server.address, "--token-file", token_file, "--ids", ids, "--pace", 20000, epochs=0))
@@ -308,7 +308,7 @@ class TokenTest(SecurityTestCase):
         server = self.start_server("--token-file", self.tokens)
         self.refused(server, says=["wants a bearer token", "--token-file"])
         self.wait_for_log(server, "call refused peer=ipv4:127.0.0.1:", "none was sent")
-        # One line of a kind every 10 s: each cause is a kind.
+        # The log has at most one line every 10 s for each cause, and this is another cause.
         wrong = self.write("wrong", f"{TOKEN}x\n")
         self.refused(server, "--token-file", wrong, says=["is not among those"])
         self.wait_for_log(server, "call refused peer=ipv4:127.0.0.1:", "is not among those")
@@ -337,7 +337,7 @@ class TokenTest(SecurityTestCase):
         self.assertGreater(limited["memory_bytes"], 0)
 
     def test_no_token_travels_in_plaintext(self):
-        # 192.0.2.0/24 is nobody's; nothing is sent there.
+        # 192.0.2.0/24 belongs to nobody; nothing is sent there.
         result = run("penstock", *self.stream_args("192.0.2.1:7070", "--token-file", self.right))
         self.assertEqual(result.returncode, 1)
         for words in ("right", "plaintext", "192.0.2.1:7070", "--tls"):
@@ -383,7 +383,7 @@ class TokenTest(SecurityTestCase):
         _, err = revoked.communicate(timeout=TIMEOUT_S)
         self.assertEqual(revoked.returncode, 1, err)
         self.assertIn("is not among those", err)
-        # The other one's stream was opened with the old token, too, and it comes back.
+        # The other stream was opened with the old token too, and it reconnects.
         self.wait_for_count(server, "its token was taken back", 2)
         self.wait_for_count(server, "client connected", 3)
         self.assertIsNone(renewed.poll(), "the stream ended with its old token")
@@ -419,7 +419,8 @@ class TokenTest(SecurityTestCase):
 
 class DescriptorTest(SecurityTestCase):
     def start_endless(self, server):
-        """A stream at a trainer's pace, and what waits until it has read on."""
+        """Returns a stream at a trainer's pace, and a function that waits until it has read more.
+        """
         ids = self.folder / "ids"
         client = self.spawn("penstock", *self.stream_args(
             server.address, "--ids", ids, "--pace", 20_000, epochs=0))
@@ -438,7 +439,7 @@ class DescriptorTest(SecurityTestCase):
     def test_a_server_without_descriptors_says_so_and_recovers(self):
         server = self.start_server()
         client, wait_for_rows = self.start_endless(server)
-        wait_for_rows(at_least=25_000)  # More than an epoch: it has all its files open.
+        wait_for_rows(at_least=25_000)  # More than an epoch, so all its files are open.
         used = len(os.listdir(f"/proc/{server.pid}/fd"))
         limit = used + 60
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (limit, limit))
@@ -450,7 +451,7 @@ class DescriptorTest(SecurityTestCase):
             connection.close()
         self.stream(server.address)
         wait_for_rows()
-        # Who was there before the crowd has noticed nothing.
+        # The client that was there before the crowd has noticed nothing.
         client.send_signal(signal.SIGINT)
         out, err = client.communicate(timeout=TIMEOUT_S)
         self.assertEqual(client.returncode, 128 + signal.SIGINT, err)

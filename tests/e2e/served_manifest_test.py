@@ -1,4 +1,4 @@
-"""server:PATH: programs that have nothing of the data, not even its manifest."""
+"""Tests server:PATH, with programs that have no file of the data, not even its manifest."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ class ServedManifestTest(RanksTestCase):
         return path
 
     def stream_of(self, manifest, servers, *args):
-        """What `penstock stream` of `manifest` printed, from a folder without anything."""
+        """Returns the output of `penstock stream` on `manifest`, run in an empty folder."""
         args = ["stream", manifest, *self.stream_args(servers, *args)[2:]]
         return json.loads(self.check_run("penstock", *args, cwd=self.empty).stdout)
 
@@ -61,7 +61,8 @@ class ServedManifestTest(RanksTestCase):
 
     def test_a_server_that_is_gone_is_passed_over(self):
         gone, server = sorted((self.start_server(), self.start_server()),
-                              key=lambda server: server.address)  # As they are asked.
+                              # The order in which the client asks them.
+                              key=lambda server: server.address)
         gone.kill()
         servers = f"{gone.address},{server.address}"
         args = self.stream_args(servers, epochs=1)[2:]
@@ -105,10 +106,10 @@ class ServedManifestTest(RanksTestCase):
         first = self.start_server()
         self.data = self.folder / "changed"
         shutil.copytree(SAMPLE, self.data)
-        # Of other records, also where the sample has a manifest already, as README's commands leave it.
+        # Index other records, even if the sample already has a manifest from README's commands.
         self.check_run("penstock", "index", self.data, "--holdout", 0)
         second = self.start_server()
-        # Each rank begins with another server of the same set.
+        # Each rank starts with another server of the same set.
         ranks = self.start_ranks(2, servers=",".join(sorted([first.address, second.address])),
                                  manifest=lambda rank: "server:manifest.pb")
         for rank in ranks:

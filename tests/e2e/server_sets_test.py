@@ -1,4 +1,5 @@
-"""file: and dns:/// server sets with real processes: servers join and leave a running stream."""
+"""Tests file: and dns:/// server sets with real processes: servers join and leave a running stream.
+"""
 
 import json
 import os
@@ -17,7 +18,7 @@ class ServerSetsTest(ProcessTestCase):
         self.servers.mkdir(exist_ok=True)
 
     def add_server(self, name):
-        """A server whose address file is an entry of the folder."""
+        """Starts a server whose address file is an entry of the folder."""
         server = self.spawn("penstock-server", "--data-root", self.data, "--listen", "127.0.0.1:0",
                             "--threads", 1, "--address-file", self.servers / name)
         self.wait_until(lambda: (self.servers / name).exists(), "the server did not start")
@@ -31,8 +32,8 @@ class ServerSetsTest(ProcessTestCase):
             pause()
 
     def read_more(self, client, ids, rows):
-        """Waits until the running stream has read so many rows more: 20 bytes a row are fewer than
-        there are."""
+        """Waits until the running stream has read `rows` more rows, by its ids of more than 20
+        bytes per row."""
         def num_bytes():
             self.assertIsNone(client.poll(), "the stream ended early")
             return ids.stat().st_size if ids.exists() else 0
@@ -44,13 +45,15 @@ class ServerSetsTest(ProcessTestCase):
                        server.address)
 
     def start_endless(self, servers, ids, **options):
-        """A stream that is read until end_well(), with its ids in a file that tells how far it is.
-        Rows that are here already are not asked of servers that join: a short look-ahead."""
+        """Starts a stream that reads until end_well(). Its file of ids shows its progress. The
+        look-ahead is short, because rows that are already here are not requested from servers that
+        join."""
         return self.spawn("penstock", *self.stream_args(
             servers, "--ids", ids, "--pace", 40_000, "--look-ahead", "8MiB", epochs=0), **options)
 
     def end_well(self, client):
-        """Interrupts the stream, which must be that of no servers; what it told of them."""
+        """Interrupts the stream, which must have the rows of a stream without servers. Returns its
+        report on the servers."""
         client.send_signal(signal.SIGINT)
         out, err = client.communicate(timeout=TIMEOUT_S)
         self.assertEqual(client.returncode, 128 + signal.SIGINT, err)
@@ -71,7 +74,7 @@ class ServerSetsTest(ProcessTestCase):
         two.send_signal(signal.SIGTERM)
         self.assertEqual(two.wait(timeout=TIMEOUT_S), 0)
         self.assertFalse((self.servers / "two").exists())
-        three.kill()  # Its address file stays, and nobody listens there.
+        three.kill()  # Its address file stays, and nothing listens there.
         self.read_more(client, ids, 100_000)
         servers = self.end_well(client)
         self.assertEqual(len(servers), 3)
@@ -105,7 +108,7 @@ class ServerSetsTest(ProcessTestCase):
         self.assertIn(f"127.0.0.1:{port}", [s["address"] for s in result["servers"]])
 
     def with_hosts(self, hosts):
-        """A command that executes another one, which has `hosts` as its /etc/hosts."""
+        """Returns a command that executes another one with `hosts` as its /etc/hosts."""
         mine = ["--map-root-user"] if os.geteuid() != 0 else []
         prefix = ["unshare", "--mount", *mine, "sh", "-c",
                   'mount --bind "$0" /etc/hosts && exec "$@"', hosts]
@@ -126,7 +129,8 @@ class ServerSetsTest(ProcessTestCase):
         ids = self.folder / "ids"
         client = self.start_endless(f"dns:///pool:{port}", ids, prefix=prefix)
         self.read_more(client, ids, 2_000)
-        hosts.write_text("127.0.0.2 pool\n127.0.0.3 pool\n")  # In place: the mount is of this file.
+        # In place, because the mount is of this file.
+        hosts.write_text("127.0.0.2 pool\n127.0.0.3 pool\n")
         for server in (two, three):
             self.wait_until_used(server)
         self.wait_until(lambda: "client left" in one.log(), "a server that left is still used")

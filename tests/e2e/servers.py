@@ -12,27 +12,29 @@ import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("PENSTOCK_BIN", REPOSITORY / "build/release/bin"))
-# For what hangs: no test waits so long, however busy the machine.
+# For processes that hang. No test takes so long, however busy the machine is.
 TIMEOUT_S = 600
-# A prefix: what timeout(1) is sent it sends its child, and then its group, the child among it.
+# A prefix. timeout(1) sends each signal that it gets to its child, and then to its group, which
+# includes the child.
 BY_TIMEOUT = ("timeout", TIMEOUT_S, "setpriv", "--pdeathsig", "KILL")
 
 
 def die_with_parent():
-    """For preexec_fn: no process outlives the test, however that ends."""
+    """For preexec_fn: no process outlives the test, however the test ends."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # Tests may run under nohup.
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def obey_permissions():
-    """For preexec_fn: also root may then read only what a file's mode allows (capabilities(7))."""
+    """For preexec_fn: even root may then read only what a file's mode allows (capabilities(7))."""
     die_with_parent()
     for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-        ctypes.CDLL(None).prctl(24, capability)  # PR_CAPBSET_DROP; others are refused, and need not.
+        # PR_CAPBSET_DROP. Users other than root may not drop them, and need not.
+        ctypes.CDLL(None).prctl(24, capability)
 
 
 def pause():
-    """Between two looks at something that another process does."""
+    """Waits between two checks of another process."""
     select.select([], [], [], 0.01)
 
 
@@ -47,31 +49,33 @@ def wait_until(condition, what, timeout=TIMEOUT_S):
 
 
 def reserve_port():
-    """A socket that keeps a port of 127.0.0.1: while it is open the kernel gives the port to nobody
-    who asks for a free one. A program that is told to may listen there, as often as it starts."""
+    """Returns a socket that reserves a port of 127.0.0.1. While it is open, the kernel does not
+    give the port to programs that ask for a free one. A program may be told to listen there, any
+    number of times."""
     reserved = socket.socket()
-    # Two sockets may have the same port if both say so, and one listens at most.
+    # Two sockets may have the same port if both set this option and at most one listens.
     reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     reserved.bind(("127.0.0.1", 0))
     return reserved
 
 
 def has_signal(child, kind, number):
-    """Whether the process's set has it: SigCgt, of those handled; ShdPnd, not delivered yet."""
+    """Whether a set of the process has the signal. SigCgt: handled signals; ShdPnd: pending
+    signals."""
     status = pathlib.Path(f"/proc/{child.pid}/status").read_text()
     return int(re.search(rf"{kind}:\s*(\w+)", status)[1], 16) >> (number - 1) & 1
 
 
 def wait_until_handled(child, number):
-    """Until the process `child` handles the signal, which would have ended it before."""
+    """Waits until the process `child` handles the signal, which would have ended it before."""
     wait_until(lambda: has_signal(child, "SigCgt", number), f"a handler of {number.name}")
 
 
 class Server:
-    """`start()` may be called again once the process has ended.
+    """A penstock-server. `start()` may be called again once the process has ended.
 
-    `prefix` is a command that executes another one, as `nsenter` does. What is asked of it and not
-    here (pid, poll, wait, send_signal, returncode) is asked of the process.
+    `prefix` is a command that executes another one, such as `nsenter`. Attributes that this class
+    lacks (pid, poll, wait, send_signal, returncode) are those of the process.
     """
 
     def __init__(self, data, address_file, log_path, *args, prefix=()):
@@ -87,14 +91,14 @@ class Server:
         return getattr(self.process, name)
 
     def start(self, listen="127.0.0.1:0"):
-        """Does not wait until it serves."""
+        """Starts the server without waiting until it serves."""
         self._before = self._stamp()
         with open(self.log_path, "a") as log:
             self.process = subprocess.Popen([*self._command, "--listen", listen], stdout=log,
                                             stderr=log, preexec_fn=die_with_parent)
 
     def serves(self):
-        """Whether it has served since `start()`; then `address` says where."""
+        """Whether it has served since `start()`. If so, `address` is its address."""
         if self.process.poll() is not None:
             raise AssertionError("penstock-server ended:\n" + self.log())
         stamp = self._stamp()
@@ -118,19 +122,20 @@ class Server:
         self.process.send_signal(signal.SIGCONT)
 
     def drain(self):
-        """It ends with its last stream."""
+        """The server ends with its last stream."""
         self.process.send_signal(signal.SIGTERM)
 
     def end(self):
-        """At the end of a test, whatever state it is in."""
+        """Ends the server in any state, at the end of a test."""
         if self.process is not None and self.process.poll() is None:
             self.kill()
 
     def connections(self):
-        """Of each TCP connection, the bytes that the client sent and the server has not read."""
+        """Returns, for each TCP connection, the bytes that the client sent and the server has not
+        read."""
         port = int(self.address.rsplit(":", 1)[1])
         rows = []
-        for table in ("tcp", "tcp6"):  # gRPC's sockets are of IPv6, also for 127.0.0.1.
+        for table in ("tcp", "tcp6"):  # gRPC's sockets are IPv6 sockets, also for 127.0.0.1.
             text = pathlib.Path(f"/proc/{self.process.pid}/net/{table}").read_text()
             rows += [line.split() for line in text.splitlines()[1:]]
         return [int(row[4].split(":")[1], 16) for row in rows
@@ -140,7 +145,7 @@ class Server:
         return pathlib.Path(self.log_path).read_text()
 
     def _stamp(self):
-        """Changes whenever the address file is written, also with the same address."""
+        """Changes whenever the address file is written, even with the same address."""
         try:
             stat = self.address_file.stat()
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""penstock-server and penstock stream as real processes: the same digest whatever happens."""
+"""Tests penstock-server and penstock stream as real processes: the digest never changes."""
 
 import json
 import os
@@ -25,7 +25,7 @@ class ServiceTest(ProcessTestCase):
                              self.stream("local:", "--dtype", dtype, "--checksums")["digest"])
 
     def bytes_read(self, server):
-        """By the server from its files, since it started."""
+        """Returns the bytes that the server has read from its files since it started."""
         metrics = re.search(r"metrics address=(\S+)", server.log()).group(1)
         with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=60) as page:
             text = page.read().decode()
@@ -40,7 +40,8 @@ class ServiceTest(ProcessTestCase):
         self.assertEqual(self.bytes_read(server), after_one)
 
     def read_by_two(self, *options):
-        """Bytes that two servers read in an epoch, in two, and in nine, of the same job each."""
+        """Returns the bytes that two servers read in one epoch, in two, and in nine, each in a new
+        job."""
         servers = [self.start_server("--metrics-port", "0") for _ in range(2)]
         addresses = ",".join(server.address for server in servers)
         reads = [0]
@@ -52,7 +53,8 @@ class ServiceTest(ProcessTestCase):
         return [after - before for before, after in zip(reads, reads[1:])]
 
     def test_two_servers_read_their_shares_once_in_file_order(self):
-        """On a busy machine one of them may come late, or be, and the other reads for it."""
+        """Repeated, because on a busy machine one server may be late, and the other one reads for
+        it."""
         found = []
         while (0, 0) not in [(second, others) for _, second, others in found]:
             self.assertLess(len(found), 10, found)
@@ -80,7 +82,7 @@ class ServiceTest(ProcessTestCase):
         self.assertEqual(refused["digest"], local)
 
     def lose_a_server(self, how, prefix=()):
-        """Signals one of two servers in mid-stream, and compares what came before and since."""
+        """Signals one of two servers in mid-stream, and checks the rows before and after."""
         first, second = self.make_server(prefix=prefix), self.start_server()
         first.start()
         first.wait_serving()

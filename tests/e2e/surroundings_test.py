@@ -1,4 +1,5 @@
-"""What programs are started in: closed streams, full disks, names that are no UTF-8, the same folder twice."""
+"""Tests unusual surroundings of programs: closed streams, full disks, names that are not UTF-8, a
+folder that is used twice."""
 
 import json
 import os
@@ -56,7 +57,7 @@ class OutputTest(TrainingTestCase):
                 preexec_fn=die_with_parent)
             self.addCleanup(self._end, process)
             wait_until(appears.exists, appears)
-            # Standard input may belong to a library that took it before main().
+            # Not standard input, which may belong to a library that took it before main().
             streams = [os.readlink(f"/proc/{process.pid}/fd/{stream}") for stream in (1, 2)]
             self.assertEqual(streams, 2 * ["/dev/null"], program)
 
@@ -117,7 +118,7 @@ class NamesTest(ProcessTestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("inner/loop: is a link to a folder that it lies in", result.stderr)
         (inner / "loop").unlink()
-        (inner / "elsewhere").symlink_to(self.address_files)  # Others are followed.
+        (inner / "elsewhere").symlink_to(self.address_files)  # Other links are followed.
         self.check_run("penstock", "index", self.data)
 
     def test_a_folder_that_may_not_be_entered_is_named(self):
@@ -152,7 +153,7 @@ class TwiceTest(TrainingTestCase):
 
     def test_a_server_leaves_the_address_of_its_successor(self):
         first = self.start_server()
-        self._servers -= 1  # The same address file.
+        self._servers -= 1  # Use the same address file.
         second = self.start_server()
         first.drain()
         self.assertEqual(first.wait(TIMEOUT_S), 0)

@@ -1,5 +1,5 @@
-"""Records that TensorFlow wrote, decoded to what TensorFlow parses them to, bit for bit; the stored
-records and expectations are from tests/tensorflow/datasets.py."""
+"""Tests that records written by TensorFlow are decoded to what TensorFlow parses, bit for bit. The
+stored records and expectations are from tests/tensorflow/datasets.py."""
 
 import hashlib
 import json
@@ -60,7 +60,7 @@ class TensorFlowRecordsTest(ProcessTestCase):
 
     @staticmethod
     def tensors(spec, arrays):
-        """Names in the order of the spec: a tensor, then those that it adds."""
+        """Returns names in the order of the spec: a tensor, then those that it adds."""
         text = spec.read_text()
 
         def place(name):

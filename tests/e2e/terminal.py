@@ -1,4 +1,4 @@
-"""A terminal for programs that draw on one, and what a person would see there."""
+"""A terminal for programs that draw on one, and the text that a user would see there."""
 
 import fcntl
 import os
@@ -10,13 +10,13 @@ import termios
 
 from servers import wait_until
 
-# An escape sequence as "\x1b[2J", or one character; half a sequence at the end is left.
+# An escape sequence such as "\x1b[2J", or one character. Half a sequence at the end is left.
 TOKEN = re.compile(r"\x1b\[(\d*)([A-Za-z])|([^\x1b])")
 
 
 class Screen:
-    """After a character in the last column the cursor stays on it until the next one is printed, as
-    on a VT100: what is erased there takes that character, too."""
+    """After a character in the last column, the cursor stays on it until the next one is printed,
+    as on a VT100. So erasing there removes that character too."""
 
     def __init__(self, rows, columns):
         self.rows, self.columns = rows, columns
@@ -29,7 +29,7 @@ class Screen:
         return ["".join(cells).rstrip() for cells in self.cells]
 
     def feed(self, text):
-        """Returns what is left of it: half a sequence."""
+        """Returns the unprocessed rest: half a sequence."""
         end = 0
         for token in TOKEN.finditer(text):
             end = token.end()
@@ -71,7 +71,7 @@ class Screen:
 
 
 class Terminal:
-    """`device` is for a program's stdout. Closed by close()."""
+    """`device` is for a program's stdout. close() closes it."""
 
     def __init__(self, rows=24, columns=80):
         self._here, self.device = pty.openpty()
@@ -87,13 +87,13 @@ class Terminal:
         self.screen = Screen(rows, columns)
 
     def lines(self):
-        """What it shows now, of all that was printed until now."""
+        """Returns what the terminal shows after all that was printed until now."""
         while select.select([self._here], [], [], 0)[0]:
             self._half = self.screen.feed(self._half + os.read(self._here, 65536).decode())
         return self.screen.lines()
 
     def wait_until(self, shown, what):
-        """Returns the first lines for which `shown(lines)`."""
+        """Returns the first lines for which `shown(lines)` is true."""
         def look():
             lines = self.lines()
             return lines if shown(lines) else None

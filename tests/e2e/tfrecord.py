@@ -1,4 +1,4 @@
-"""Just enough of TFRecord and tf.train.Example to write good and damaged shards."""
+"""The parts of TFRecord and tf.train.Example that are needed to write good and damaged shards."""
 
 import struct
 
@@ -16,7 +16,7 @@ _TABLE = _crc_table()
 
 
 def crc(data):
-    """CRC-32C, not masked."""
+    """Returns the CRC-32C, not masked."""
     value = 0xFFFFFFFF
     for byte in data:
         value = _TABLE[(value ^ byte) & 0xFF] ^ (value >> 8)
@@ -56,7 +56,8 @@ def _feature(values):
 
 
 def example(**features):
-    """bytes become a BytesList, ints an Int64List, floats a FloatList; a list is of one type."""
+    """bytes become a BytesList, ints an Int64List, floats a FloatList. The items of a list have one
+    type."""
     entries = b""
     for name, value in features.items():
         feature = _feature(value if isinstance(value, list) else [value])

@@ -1,4 +1,4 @@
-"""Where the system starts no more threads, the programs say so, or do without."""
+"""Tests that programs report it, or manage without, if the system starts no more threads."""
 
 import json
 import os
@@ -20,7 +20,7 @@ CURE = ": raise the limit of threads (ulimit -u, "
 
 class ThreadsTestCase(ProcessTestCase):
     def prefix(self, threads):
-        """A command that lets another one have so many threads, beside its first."""
+        """Returns a command that limits another one to this many threads beside its first."""
         raise NotImplementedError
 
     def run_with(self, threads, program, *args):
@@ -35,8 +35,9 @@ class ThreadsTestCase(ProcessTestCase):
         self.assertNotIn("terminate", text)
 
     def first_that_works(self, program, *args):
-        """With no thread, one, two, ...: the number that is enough, and the result. Until then
-        every thread of the program was once the first that could not be started."""
+        """Tries with no thread, one, two, and so on. Returns the first number that is enough, and
+        the result. Before that, every thread of the program was once the first that could not be
+        started."""
         for threads in range(MOST):
             result = self.run_with(threads, program, *args)
             if result.returncode == 0:
@@ -65,7 +66,8 @@ class ThreadsTestCase(ProcessTestCase):
         self.assertEqual(made.read_bytes(), self.manifest.read_bytes())
 
     def first_server(self, *args):
-        """With no thread, one, two, ...: the number that is enough, and the server."""
+        """Tries with no thread, one, two, and so on. Returns the first number that is enough, and
+        the server."""
         for threads in range(MOST):
             server = self.make_server("--threads", 3, *args, prefix=self.prefix(threads))
             server.start()
@@ -83,7 +85,7 @@ class ThreadsTestCase(ProcessTestCase):
 
 
 class OwnThreadsTest(ThreadsTestCase):
-    """The programs' own threads are limited, those of libraries are not."""
+    """Limits the programs' own threads, but not those of libraries."""
 
     def prefix(self, threads):
         return ["env", f"LD_PRELOAD={FEW_THREADS}", f"PENSTOCK_TEST_THREADS={threads}"]
@@ -126,7 +128,8 @@ class OwnThreadsTest(ThreadsTestCase):
 
 
 class LimitTest(ThreadsTestCase):
-    """The system's limit, of a user that is nobody else. It does not bind root."""
+    """Sets the system's limit, for a user with no other processes, because the limit does not bind
+    root."""
 
     def setUp(self):
         if os.getuid() != 0:
@@ -158,7 +161,7 @@ class LimitTest(ThreadsTestCase):
     def test_a_server_that_met_the_limit_ends(self):
         enough, server = self.first_server()
         server.kill()
-        for more in (4, 12):  # Less than the threads that read would take.
+        for more in (4, 12):  # Less than the threads that would read.
             server = self.make_server("--threads", 3, prefix=self.prefix(enough + more))
             server.start()
             server.wait_serving()

@@ -1,4 +1,4 @@
-"""penstock top against real servers."""
+"""Tests penstock top with real servers."""
 
 import json
 import re
@@ -13,7 +13,8 @@ from terminal import Terminal
 
 class TopTest(ProcessTestCase):
     def top(self, servers, *args, down=0):
-        """What it prints once so many are down; on a loaded machine it may miss others, too."""
+        """Returns the output of a run in which `down` servers are down. On a loaded machine other
+        servers may not answer in time, so this repeats."""
         def look():
             result = run("penstock", "top", "--servers", servers, "--interval", "300ms", *args)
             self.assertEqual(result.returncode, 1 if result.stderr else 0, result.stderr)
@@ -57,10 +58,10 @@ class TopTest(ProcessTestCase):
         table = self.top(servers, "--once", "--clients", down=1)
         self.assertIn("3 servers", table)
         self.assertEqual(table.count(nobody), 1)
-        self.top(busy.address, "--once")  # Exits with 0: all answer.
+        self.top(busy.address, "--once")  # Exits with 0, because all answer.
         self.assertNotIn("\x1b", table)
         for line in table.splitlines():
-            if line[0] != " " or " waiting, " in line:  # And is no cause.
+            if line[0] != " " or " waiting, " in line:  # Not a cause.
                 self.assertLessEqual(len(line), 80, line)
 
     def test_shows_the_servers_of_a_file_beside_a_fixed_one(self):
@@ -85,7 +86,7 @@ class TopTest(ProcessTestCase):
         wait_until_shown({one.address: "up"})
         two = self.start_server()
         wait_until_shown({one.address: "up", two.address: "up"})
-        one.drain()  # It takes its address file with it.
+        one.drain()  # The server removes its address file.
         wait_until_shown({two.address: "up"})
         two.kill()  # Its address file stays.
         wait_until_shown({two.address: "down"})
@@ -104,7 +105,7 @@ class TopTest(ProcessTestCase):
         self.assertIn(server.address, result.stdout)
 
     def wait_until_down(self, address, why):
-        """After the default interval, in which gRPC tries again and says less."""
+        """Uses the default interval, in which gRPC retries and then gives fewer details."""
         def look():
             result = run("penstock", "top", "--servers", address, "--once", "--json", "-")
             return why in json.loads(result.stdout)["servers"][0].get("error", "")
@@ -123,7 +124,7 @@ class TopTest(ProcessTestCase):
         self.assertNotIn("speaks TLS", stopped.log())
 
     def top_on_terminal(self, servers, *args, **size):
-        """Live, on a terminal; returns that."""
+        """Starts top on a terminal and returns the terminal."""
         terminal = Terminal(**size)
         self.addCleanup(terminal.close)
         self.spawn("penstock", "top", "--servers", servers, "--interval", "100ms", *args,
@@ -160,7 +161,7 @@ class TopTest(ProcessTestCase):
         self.assertEqual(len(once.splitlines()), 1 + 2 + 2 * 9 + 1)
 
     def test_a_cause_is_whole_and_on_a_terminal_wrapped(self):
-        silent = socket.create_server(("127.0.0.1", 0))  # And never accepts.
+        silent = socket.create_server(("127.0.0.1", 0))  # It never accepts.
         self.addCleanup(silent.close)
         address = "%s:%d" % silent.getsockname()
         cause = ("it accepts connections and says nothing: it is stopped, overloaded, or no --listen "

@@ -1,4 +1,5 @@
-"""The files that penstock-train writes and reads: checkpoints, weights, what a divergence was on."""
+"""Tests the files that penstock-train writes and reads: checkpoints, weights, reports on
+divergence."""
 
 import json
 import pathlib
@@ -11,7 +12,8 @@ from training import BATCH, TrainingTestCase, read_checkpoint
 
 PYTHON = REPOSITORY / "build" / "python" / "bin" / "python3"  # Made by .ci/python.sh.
 
-# Prints {name: [dtype, shape, sum of the bytes]} of a safetensors file, by their own package.
+# Prints {name: [dtype, shape, sum of the bytes]} of a safetensors file, with the safetensors
+# package.
 READ_SAFETENSORS = """
 import json, pathlib, sys
 from safetensors import deserialize
@@ -26,7 +28,7 @@ def has_safetensors():
 
 
 def read_safetensors(path):
-    """Metadata, and {name: (shape, bytes)} in the file's order."""
+    """Returns metadata, and {name: (shape, bytes)} in the file's order."""
     data = pathlib.Path(path).read_bytes()
     (size,) = struct.unpack_from("<Q", data)
     header = json.loads(data[8:8 + size])
@@ -75,7 +77,7 @@ class WeightsTest(WeightsTestCase):
         weights = self.export(self.checkpoints("a")[-1])
         self.train("--init-from", weights, "--lr", 1e-30, "--weight-decay", 0,
                    "--checkpoint-dir", self.folder / "b", steps=1)
-        # Such steps change nothing: what went in comes out.
+        # Such steps change nothing, so the weights are the same.
         again = self.export(self.checkpoints("b")[-1], "again.safetensors")
         self.assertEqual(read_safetensors(weights)[1], read_safetensors(again)[1])
 
@@ -127,7 +129,7 @@ class AttentionBiasTest(WeightsTestCase):
             self.assert_fails(*self.train_args(*other, "--checkpoint-dir", folder), says=[says],
                               code=1)
             checkpoint = self.checkpoints(folder)[-1]
-            # Those that are told no model take the checkpoint's.
+            # Without a given model, commands take the checkpoint's.
             self.check_run("penstock-train", "predict", "--checkpoint", checkpoint, "--fen", fen)
             weights = self.export(checkpoint)
             self.train(*option, "--init-from", weights, steps=1)
@@ -168,7 +170,7 @@ class CheckpointTest(TrainingTestCase):
         best, _ = read_checkpoint(folder / "best.ckpt")
         self.assertEqual(best["step"], 6)
         self.assertEqual(best["score_count"], 2 * BATCH)
-        # The same targets in other words.
+        # The same targets, written differently.
         spec.write_text("# of the same\n" + spec.read_text())
         self.train(*args, "--require-same-bits", steps=7)
 
@@ -190,7 +192,7 @@ class CheckpointTest(TrainingTestCase):
 
     def test_no_better_evaluations_end_it_and_the_best_stays(self):
         folder = self.folder / "a"
-        # At such a rate the first evaluations are the best there will be.
+        # At such a learning rate the first evaluations are the best ones.
         args = ["--checkpoint-dir", folder, "--eval-every", 2, "--early-stop", 2, "--lr", 0.5]
         result = self.check_run("penstock-train", *self.train_args(*args, steps=200))
         summary = json.loads((self.folder / "summary.json").read_text())
@@ -200,7 +202,7 @@ class CheckpointTest(TrainingTestCase):
         best, _ = read_checkpoint(folder / "best.ckpt")
         self.assertEqual(best["step"], summary["best_step"])
         self.assertEqual(best["best"]["loss"], summary["best_holdout_loss"])
-        # Resumed, it is still over: nothing more is trained.
+        # A resumed training is still over: no more steps are made.
         again = self.train(*args, steps=200)
         self.assertEqual(again["positions"], 0)
         self.assertEqual(again["steps"], summary["steps"])

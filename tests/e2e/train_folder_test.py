@@ -1,4 +1,4 @@
-"""A folder of images to a trained model whose classes have names."""
+"""Tests the way from a folder of images to a trained model whose classes have names."""
 
 import json
 import unittest
@@ -33,7 +33,7 @@ class TrainFolderTest(ProcessTestCase):
         checkpoints, summary = self.folder / "c", self.folder / "summary.json"
         out = self.check_run("penstock-train", *self.train_args(
             "--checkpoint-dir", checkpoints, "--json", summary)).stdout
-        self.assertIn("21,662,662 parameters", out)  # Of six classes.
+        self.assertIn("21,662,662 parameters", out)  # For six classes.
         self.assertRegex(out, r"held-out loss [0-9.]+, accuracy [0-9.]+ %, top-5 [0-9.]+ % over")
         trained = json.loads(summary.read_text())
         model = ["--checkpoint", newest(checkpoints)]
@@ -88,7 +88,7 @@ class TrainFolderTest(ProcessTestCase):
                                               self.folder / "p.npz").stderr)
 
     def assert_among(self, image, arrays):
-        """A record of the class fox has the probabilities of the file."""
+        """Checks that a record of the class fox has the probabilities of the image file."""
         flat, labels = arrays["prediction"].values(), arrays["target"].values()
         self.assertEqual(sorted(labels), sorted(list(range(len(CLASSES))) * EACH))
         rows = [flat[i * len(CLASSES):(i + 1) * len(CLASSES)]

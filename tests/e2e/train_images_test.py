@@ -1,4 +1,4 @@
-"""penstock-train on images: raw pixels in TFRecord, classes, what is refused."""
+"""Tests penstock-train on images: raw pixels in TFRecord, classes, and what is refused."""
 
 import json
 import math
@@ -18,7 +18,7 @@ tensor { name: "label" label { feature: "class" } }
 
 
 def image(rng, label):
-    """One colour a class, and a brightness of its own."""
+    """Returns an image with its class's colour and a brightness of its own."""
     level = rng.randrange(96, 160)
     pixel = bytes(level if channel == label % 3 else (level // 2 if label == 3 else 30)
                   for channel in range(3))
@@ -29,9 +29,9 @@ class TrainImagesTest(RanksTestCase):
     def setUp(self):
         super().setUp()
         rng = random.Random(1)
-        images = self.data = self.folder / "images"  # Also of the servers.
+        images = self.data = self.folder / "images"  # Also the servers' data root.
         images.mkdir()
-        # A CRC in Python takes long: few images.
+        # Only few images, because a CRC in Python takes long.
         with open(images / "a.tfrecord", "wb") as out:
             for i in range(48):
                 label = i % CLASSES
@@ -79,7 +79,8 @@ class TrainImagesTest(RanksTestCase):
         model = ["--checkpoint", newest(checkpoints)]
         trained = json.loads(summary.read_text())
         evaluate = ["penstock-train", "evaluate", *model, "--manifest", self.manifest, "--threads", 2]
-        loss = json.loads(self.check_run(*evaluate, "--json", "-").stdout)  # The spec is the checkpoint's.
+        # The spec comes from the checkpoint.
+        loss = json.loads(self.check_run(*evaluate, "--json", "-").stdout)
         self.assertEqual(loss["loss"], trained["holdout_loss"])
         self.assertEqual(loss["accuracy"], trained["holdout_accuracy"])
         self.assertEqual(loss["records"], trained["holdout_records"])
@@ -148,7 +149,7 @@ class TrainImagesTest(RanksTestCase):
         self.assert_refused(["--checkpoint-dir", checkpoints, "--image-std", "1,1,1"],
                             "give --image-mean 0.485,0.456,0.406 --image-std 0.229,0.224,0.225")
         self.check_run("penstock-train", *self.train_args("--checkpoint-dir", checkpoints, steps=2,
-                                                          classes="auto"))  # As it has them.
+                                                          classes="auto"))  # The checkpoint's.
         fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
         result = run("penstock-train", "predict", "--checkpoint", newest(checkpoints), "--fen", fen)
         self.assertEqual(result.returncode, 1)
@@ -159,7 +160,7 @@ class TrainImagesTest(RanksTestCase):
         photos.mkdir()
         with open(photos / "a.tfrecord", "wb") as out:
             for i in range(32):
-                # Red differs between images, green and blue inside of them.
+                # Red differs between images; green and blue differ within an image.
                 encoded = png(8, 6, lambda x, y: (51 * (i % 2), 255 * (x % 2), 102 * (y % 2)))
                 out.write(frame(example(**{"image/encoded": encoded,
                                            "image/class/label": i % CLASSES})))
@@ -188,7 +189,7 @@ class TrainImagesTest(RanksTestCase):
         self.assertRegex(out, r"normalised by --image-mean 0\.1,0\.5,0\.2\d* --image-std 1,1,1")
 
     def options(self, args):
-        """Those of train_args(), with `args` in their place or beside them."""
+        """Returns train_args() with `args`, which replace options of the same names."""
         options = list(map(str, self.train_args()))
         for flag, value in zip(args[::2], args[1::2]):
             if flag in options:
@@ -198,7 +199,7 @@ class TrainImagesTest(RanksTestCase):
         return options
 
     def assert_refused(self, args, says):
-        """`args` as in options()."""
+        """`args` as for options()."""
         result = run("penstock-train", *self.options(args))
         self.assertNotEqual(result.returncode, 0, result.stdout)
         self.assertIn(says, result.stderr)

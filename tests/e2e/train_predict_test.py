@@ -1,4 +1,4 @@
-"""penstock-train predict and evaluate: a checkpoint's model on positions and on records."""
+"""Tests penstock-train predict and evaluate: a checkpoint's model on positions and on records."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ from training import TrainingTestCase
 
 PYTHON = REPOSITORY / "build" / "python" / "bin" / "python3"  # Made by .ci/python.sh.
 
-# Prints {name: [dtype, shape, sum of the bytes]} of an .npz file, by NumPy.
+# Prints {name: [dtype, shape, sum of the bytes]} of an .npz file, with NumPy.
 NUMPY_SHOW = """
 import json, sys
 import numpy

@@ -1,4 +1,4 @@
-"""penstock-train --tensorboard, read back by TensorBoard's own reader."""
+"""Tests penstock-train --tensorboard by reading its files with TensorBoard's own reader."""
 
 import json
 import subprocess
@@ -9,7 +9,8 @@ from training import TrainingTestCase
 
 PYTHON = REPOSITORY / "build" / "python" / "bin" / "python3"  # Made by .ci/python.sh.
 
-# Prints [[step, tag, value]] of all event files of a folder, in the order that TensorBoard reads.
+# Prints [[step, tag, value]] of all event files of a folder, in the order in which TensorBoard
+# reads them.
 READ_EVENTS = """
 import json, pathlib, sys
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader

@@ -1,4 +1,4 @@
-"""penstock-train as a real process: resume, signals, and what it refuses."""
+"""Tests penstock-train as a real process: resume, signals, and what it refuses."""
 
 import json
 import os
@@ -81,7 +81,7 @@ class TrainTest(TrainingTestCase):
         self.assertTrue(kept.exists())
 
     def train_epoch(self, *args):
-        """One pass in steps of the size that `args` say."""
+        """Returns arguments for one epoch; `args` set the size of a step."""
         return ["--manifest", self.manifest, "--servers", "local:", "--device", "cpu", "--seed", 3,
                 "--epochs", 1, "--json", self.folder / "summary.json", *args]
 
@@ -135,10 +135,11 @@ class TrainTest(TrainingTestCase):
         child.send_signal(signal.SIGTERM)
         child.communicate(timeout=TIMEOUT_S)
         self.assertEqual(child.returncode, 75)
-        self.assertEqual(self.train("--stopped-exit-code", 75, steps=1)["steps"], 1)  # Not stopped.
+        # It was not stopped.
+        self.assertEqual(self.train("--stopped-exit-code", 75, steps=1)["steps"], 1)
 
     def stop_before_the_first_step(self, number, *args):
-        """The exit code of a rank that waits for another one."""
+        """Returns the exit code of a rank that is stopped while it waits for another one."""
         child = self.spawn("penstock-train", *self.train_args(
             "--rank", 0, "--world-size", 2, "--rendezvous", "127.0.0.1:0", *args))
         wait_until_handled(child, signal.SIGTERM)
@@ -179,7 +180,7 @@ class TrainTest(TrainingTestCase):
                           says=["none of the", str(parts)], code=1)
 
     def test_without_a_gpu_cuda_is_refused_and_auto_is_the_cpu(self):
-        hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}  # One that is there is not seen.
+        hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}  # Hides any GPU.
         refused = run("penstock-train", *self.train_args(device="cuda"), env=hidden)
         self.assertEqual(refused.returncode, 1, refused.stderr)
         self.assertRegex(refused.stderr, "--device cuda: (this build has no CUDA|there is no "

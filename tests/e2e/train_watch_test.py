@@ -1,4 +1,4 @@
-"""What a person is told of a training: phases, verdict, trace, diagnoses."""
+"""Tests what penstock-train reports about a training: phases, verdict, trace, diagnoses."""
 
 import json
 import os
@@ -52,7 +52,8 @@ class WatchTest(TrainingTestCase):
         except OSError as error:
             self.skipTest(f"no control group can be made: {error}")
         self.addCleanup(group.rmdir)
-        (group / "cpu.cfs_quota_us").write_text((group / "cpu.cfs_period_us").read_text())  # A core.
+        # One core.
+        (group / "cpu.cfs_quota_us").write_text((group / "cpu.cfs_period_us").read_text())
 
         def enter():
             die_with_parent()
@@ -83,7 +84,7 @@ class WatchTest(TrainingTestCase):
 
     def test_a_trace_shows_the_threads_of_the_loader_in_its_steps(self):
         path = self.folder / "trace.json"
-        # Little is fetched ahead, so that each of these steps asks for more.
+        # The look-ahead is short, so that each of these steps requests more.
         self.train("--profile-steps", "4:10", "--profile-file", path, "--look-ahead", "64KiB",
                    steps=20)
         events = json.loads(path.read_text())["traceEvents"]
@@ -98,7 +99,7 @@ class WatchTest(TrainingTestCase):
         self.assertLessEqual({"request", "deliver"}, names["loader"] | names["engine thread"])
         steps = [span for span in spans if span["name"].startswith("step ")]
         begin, end = steps[0]["ts"], steps[-1]["ts"] + steps[-1]["dur"]
-        slack = 20_000  # What begins while a step ends.
+        slack = 20_000  # For spans that begin while a step ends.
         for span in spans:
             self.assertGreaterEqual(span["ts"], begin - slack, span)
             self.assertLessEqual(span["ts"], end + slack, span)

@@ -1,4 +1,4 @@
-"""What tests of penstock-train share."""
+"""Shared by the tests of penstock-train."""
 
 import json
 import struct
@@ -6,12 +6,13 @@ import struct
 from processes import ProcessTestCase, run
 
 STEPS = 12
-BATCH = 40  # Five records of each virtual shard: those that are computed together, and one more.
-HOLDOUT = "1%"  # To evaluate on 5 % takes as long as five steps.
+BATCH = 40  # Five records for each virtual shard: a group that is computed together, and one more.
+HOLDOUT = "1%"  # Evaluating on 5 % would take as long as five steps.
 
 
 def read_checkpoint(path):
-    """The JSON of a checkpoint and the bytes of its numbers (docs/reference/checkpoint_format.md)."""
+    """Returns the JSON of a checkpoint and the bytes of its numbers
+    (docs/reference/checkpoint_format.md)."""
     data = path.read_bytes()
     magic, version, json_size, data_size = struct.unpack_from("<8sIIQ", data)
     fields = json.loads(data[24:24 + json_size])
@@ -22,12 +23,12 @@ def read_checkpoint(path):
 
 
 class TrainingTestCase(ProcessTestCase):
-    """penstock-train on the sample."""
+    """Runs penstock-train on the sample."""
 
     holdout = HOLDOUT
 
     def train_args(self, *args, steps=STEPS, servers="local:", model="tiny", device="cpu"):
-        """The CPU, also where there is a GPU: what is compared is its bits."""
+        """Uses the CPU even if there is a GPU, because the tests compare bits."""
         return ["--manifest", self.manifest, "--servers", servers, "--device", device, "--model", model,
                 "--global-batch-size", BATCH, "--seed", 3, "--steps", steps,
                 *([] if "--json" in args else ["--json", self.folder / "summary.json"]), *args]
@@ -37,12 +38,12 @@ class TrainingTestCase(ProcessTestCase):
         return json.loads((self.folder / "summary.json").read_text())
 
     def checkpoints(self, folder):
-        """The paths of a folder's checkpoints, oldest first, without the best."""
+        """Returns the paths of a folder's checkpoints, oldest first, without the best one."""
         return sorted((self.folder / folder).glob("step-*.ckpt"))
 
     def checkpoint(self, folder):
-        """The last checkpoint in a folder, but for what evaluations said: when they are made is
-        no part of the training."""
+        """Returns the last checkpoint in a folder without the results of evaluations. The times of
+        evaluations are no part of the training."""
         fields, numbers = read_checkpoint(self.checkpoints(folder)[-1])
         fields.pop("best", None)
         fields.pop("judged_step")
