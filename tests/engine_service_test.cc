@@ -1,4 +1,4 @@
-// The real engine through gRPC.
+// Tests the real engine through gRPC.
 #include <fstream>
 #include <optional>
 
@@ -34,7 +34,7 @@ class EngineServiceTest : public ::testing::Test {
   static Fetch All(const OpenWindow& window, uint64_t request, WireDtype dtype) {
     return {.request = request, .window = window.window, .rows = window.rows, .dtype = dtype};
   }
-  // Rows of the answer to `fetch`, each tensor's row after the other.
+  // Returns the rows of the answer to `fetch`, each tensor's row after the other.
   std::vector<std::string> ReadRows(RecordingEvents& events, const Fetch& fetch) {
     std::vector<size_t> row_bytes;
     auto program = Program::Compile(data_.Stream().spec, fetch.dtype).value();
@@ -168,7 +168,7 @@ TEST_F(EngineServiceTest, AMillionOpenWindowsMeetALimit) {
   for (uint64_t number = 1; number <= 1'000'000 && broken.ok(); ++number) {
     stream->OpenWindow(data_.Window(number, {number % 8}));
     if (number % 1000 != 0) continue;
-    // Answers come until the limit does; the client sends no more once it knows.
+    // Answers come until the limit is reached; the client stops sending once it knows.
     Said said = events.NextOfAnyKind();
     if (auto* end = std::get_if<StreamBroken>(&said)) broken = end->status;
     if (number < 3000) continue;
@@ -212,7 +212,7 @@ TEST_F(EngineServiceTest, AWindowThatFailedLongAgoMayBeReleased) {
   events.Next<WindowReady>();
 }
 
-// Names of files are bytes.
+// File names are bytes.
 TEST_F(EngineServiceTest, ErrorsNameShardsWhoseNamesAreNotUtf8) {
   OpenWindow window = data_.Window(1, {0});
   std::string bytes = folder_.Read(window.shards[0].path);

@@ -1,4 +1,4 @@
-// Crowds of clients of one server at once, through gRPC.
+// Tests many clients of one server at once, through gRPC.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-// Rows that each client has received. Thread-safe.
+// Counts the rows that each client has received. Thread-safe.
 class Tally {
  public:
   explicit Tally(size_t clients) : rows_(clients) {}
@@ -32,7 +32,7 @@ class Tally {
     changed_.NotifyAll();
   }
 
-  // Once all together have so many rows and each has at least `each`.
+  // Waits until all together have `all` rows and each has at least `each`.
   absl::StatusOr<std::vector<uint64_t>> WaitFor(uint64_t all, uint64_t each) {
     MutexLock lock(&mutex_);
     while (failed_.ok() && (std::accumulate(rows_.begin(), rows_.end(), uint64_t{0}) < all ||
@@ -50,9 +50,9 @@ class Tally {
   absl::Status failed_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Has a stream that has begun: the server keeps a place for it, however many others follow. Once
-// started, it asks for the rows of one window again and again, and always has `depth` requests
-// under way.
+// Has a stream that has begun, for which the server keeps a place however many others follow. Once
+// started, it requests the rows of one window again and again, and always has `depth` requests in
+// flight.
 class Reader final : public StreamEvents {
  public:
   Reader(size_t number, size_t depth, WireDtype dtype, const std::string& address,
@@ -84,7 +84,7 @@ class Reader final : public StreamEvents {
     if (broken != nullptr || std::holds_alternative<ServerInfo>(event)) Begin();
   }
   void OnPart(ReceivedPart part) override {
-    MutexLock lock(&mutex_);  // Parts may come side by side.
+    MutexLock lock(&mutex_);  // Parts may come at the same time.
     uint64_t& left = rows_left_[part.request % rows_left_.size()];
     left -= part.rows;
     tally_.Add(number_, part.rows);
@@ -114,13 +114,14 @@ class Reader final : public StreamEvents {
   Tally& tally_;
   Mutex mutex_;
   CondVar changed_;
-  bool has_begun_ ABSL_GUARDED_BY(mutex_) = false;  // Or has broken: the tally has failed.
-  std::vector<uint64_t> rows_left_;                 // Of each request under way; of parts alone.
+  bool has_begun_ ABSL_GUARDED_BY(mutex_) = false;  // Or has broken; then the tally has failed.
+  std::vector<uint64_t> rows_left_;  // For each request in flight; only parts use it.
   std::unique_ptr<Transport> transport_;
-  std::unique_ptr<Stream> stream_;  // Last: its events use all of the above.
+  std::unique_ptr<Stream> stream_;  // Last, because its events use all members above.
 };
 
-// Rows that each of these clients gets, by its depth, while all are busy.
+// Returns the rows that each client gets while all are busy. `depths`: requests in flight of each
+// client.
 absl::StatusOr<std::vector<uint64_t>> Serve(const std::vector<size_t>& depths, WireDtype dtype,
                                             uint64_t rows_each) {
   TempFolder folder;
@@ -149,8 +150,8 @@ TEST(FairnessTest, TwoHundredClientsGetLikeShares) {
   EXPECT_LT(static_cast<double>(*most) / static_cast<double>(*least), 2);
 }
 
-// Of 2.5 MB a request, so that those with four of them always have one that waits, however late
-// they hear of the last one.
+// A request has 2.5 MB. So a client with four requests always has one that waits, however late it
+// gets the last part of another.
 TEST(FairnessTest, AGreedyClientGetsNoMoreThanTwiceOfThoseBesideIt) {
   std::vector<size_t> depths(50, 4);
   depths[0] = 100;

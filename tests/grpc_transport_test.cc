@@ -1,4 +1,4 @@
-// Client and service over loopback, with a fake engine behind them.
+// Tests client and service over loopback, with a fake engine.
 #include "client/transport/grpc/grpc_transport.h"
 
 #include <atomic>
@@ -39,7 +39,7 @@ class GrpcTransportTest : public ::testing::Test {
         server_, Server::Start(options, std::make_unique<FakeSessions>(std::move(behaviour))));
     transport_ = ConnectedTransport(server_->address());
   }
-  // A stream whose Hello and Credit have been taken from `events`.
+  // Returns a stream whose Hello and Credit have been taken from `events`.
   std::unique_ptr<Stream> Connect(RecordingEvents& events) {
     std::unique_ptr<Stream> stream = transport_->Connect({}, events);
     events.Next<ServerInfo>();
@@ -208,11 +208,12 @@ TEST_F(GrpcTransportTest, BreaksWithWhatTheServerSaid) {
   stream->Fetch({.request = 2});  // Dropped.
 }
 
-// kInvalidArgument would mean that the server refuses what it is asked, which ends the job.
+// The status must not be kInvalidArgument: that would mean that the server refuses the request,
+// which ends the job.
 TEST_F(GrpcTransportTest, AMessageThatMakesNoSenseIsTheServersFault) {
   StartServer({.on_fetch = [](SessionEvents& events, const Fetch& fetch) {
     StreamError error;
-    error.request = fetch.request;  // And code 0, which is no error's.
+    error.request = fetch.request;  // With code 0, which no error has.
     events.OnError(error);
     return absl::OkStatus();
   }});
@@ -251,7 +252,7 @@ TEST_F(GrpcTransportTest, ConnectsAgainToARestartedServer) {
   events.Next<StreamBroken>();
   ASSERT_OK_AND_ASSIGN(server_, Server::Start({.listen = port_.address(), .data_root = "/"},
                                               std::make_unique<FakeSessions>(FakeBehaviour{})));
-  // The channel may still be backing off from the first failure, at most for a second.
+  // The channel may still wait after the first failure, for at most a second.
   for (Said said = StreamBroken{}; std::holds_alternative<StreamBroken>(said);) {
     RecordingEvents again;
     stream = transport_->Connect({}, again);
@@ -261,8 +262,9 @@ TEST_F(GrpcTransportTest, ConnectsAgainToARestartedServer) {
   }
 }
 
-// How many streams the server comes to have of a client that looks for another way at each request,
-// where `bytes_per_second` saturate one. Of 100 requests, and until it has `at_least`.
+// Returns the number of streams that the server gets from a client that considers another
+// connection at each request. `bytes_per_second` saturate one connection. Makes 100 requests, and
+// more until there are `at_least` streams.
 class GrowthTest : public GrpcTransportTest {
  protected:
   int StreamsWhere(uint64_t bytes_per_second, int at_least) {
@@ -286,11 +288,11 @@ class GrowthTest : public GrpcTransportTest {
     for (uint64_t request = 0; request < 100 || opened < at_least; ++request) {
       stream->OpenWindow(Window(request));
       stream->Fetch({.request = request, .window = request});
-      // What else a further connection has to say: its credit.
+      // A further connection also has an event for its credit.
       while (!std::holds_alternative<ReceivedPart>(events.NextOfAnyKind())) continue;
     }
     stream.reset();
-    server_.reset();  // Before what its hook counts in.
+    server_.reset();  // Ends before the counter that its hook uses.
     return opened;
   }
 };
@@ -311,7 +313,7 @@ TEST_F(GrpcTransportTest, NoEventFollowsTheDestructor) {
     for (uint64_t request = 0; request < 4; ++request) stream->Fetch({.request = request});
     for (int i = 0; i < round; ++i) events->NextOfAnyKind();
     stream.reset();
-    events.reset();  // ASan sees an event that comes now.
+    events.reset();  // ASan detects an event that comes after this.
   }
   server_.reset();
   home_.WaitUntilAllReturned();

@@ -1,4 +1,4 @@
-// Clients that say anything at all, against the whole server.
+// Tests clients that send anything, against the whole server.
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{120};
 
-// A stream that sends bytes, whatever they are. Not thread-safe.
+// A stream that sends any bytes. Not thread-safe.
 class RawStream {
  public:
   explicit RawStream(const std::shared_ptr<grpc::Channel>& channel) : stub_(channel) {
@@ -44,13 +44,13 @@ class RawStream {
     for (bool ok; queue_.Next(&tag, &ok);) continue;
   }
 
-  // False: the server has ended the stream.
+  // Returns false if the server has ended the stream.
   bool Write(const std::string& bytes) {
     grpc::Slice slice(bytes);
     call_->Write(grpc::ByteBuffer(&slice, 1), this);
     return Done();
   }
-  // Ends the stream in one of the ways that there are; returns what the server said of it.
+  // Ends the stream politely or by cancelling it. Returns the server's status.
   grpc::Status End(bool politely) {
     if (politely) {
       call_->WritesDone(this);
@@ -98,7 +98,7 @@ class Forger {
   }
 
  private:
-  // Numbers at which arithmetic goes wrong, and small ones that are in use.
+  // Returns numbers that may break arithmetic, and small ones that are in use.
   uint64_t Number() {
     constexpr uint64_t kEdges[] = {0,
                                    1,
@@ -198,7 +198,7 @@ class HostileClientTest : public ::testing::Test {
     transport_ = ConnectedTransport(cluster_.address(0));
   }
 
-  // What an honest client gets of one window, as one string.
+  // Returns the rows of one window that an honest client gets, as one string.
   std::string Read() {
     RecordingEvents events;
     std::unique_ptr<Stream> stream = transport_->Connect(data_.Stream(), events);
@@ -263,12 +263,12 @@ TEST_F(HostileClientTest, RandomBytesAreRefused) {
   EXPECT_FALSE(Read().empty());
 }
 
-// A folder beneath the root for a link that leads out of it, or back.
+// Swaps a folder beneath the root with a link that leads out of it.
 bool Swap(const std::string& inside, const std::string& link) {
   return renameat2(AT_FDCWD, inside.c_str(), AT_FDCWD, link.c_str(), RENAME_EXCHANGE) == 0;
 }
 
-// Swaps them as fast as it can.
+// Swaps them as fast as possible.
 class Swapper {
  public:
   Swapper(const std::string& inside, const std::string& link)
@@ -282,8 +282,8 @@ class Swapper {
 
 class SwappedLinkTest : public ::testing::Test {
  protected:
-  // root/swapped/shard-0.tfrecord is ours; root/link leads to a folder outside of the root with
-  // other shards of the same names.
+  // root/swapped/shard-0.tfrecord belongs to the data root. root/link leads to a folder outside of
+  // the root with other shards of the same names.
   SwappedLinkTest() : outside_data_(outside_.path(), {.seed = 2}), cluster_(root_.path()) {
     std::filesystem::create_directory(root_.File("swapped"));
     ChessData(root_.File("swapped"), {.seed = 1});
@@ -293,7 +293,7 @@ class SwappedLinkTest : public ::testing::Test {
     EXPECT_OK(cluster_.Add());
   }
 
-  // What the server says of swapped/manifest.pb.
+  // Returns the server's answer for swapped/manifest.pb.
   std::string Ask(v1::PieceService::Stub& stub) {
     grpc::ClientContext context;
     v1::ManifestRequest request;
@@ -319,11 +319,11 @@ TEST_F(SwappedLinkTest, NoBytesOfAManifestOutside) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   int inside = 0;
   int refused = 0;
-  // Until both sides of the race were met often.
+  // Repeat until both outcomes of the race happened often.
   while ((inside < 200 || refused < 200) && std::chrono::steady_clock::now() < deadline) {
     const std::string answer = Ask(*stub);
     ASSERT_NE(answer, ManifestText("outside"));
-    // Calls count until the server has put them away, which a loaded machine does late.
+    // Calls count until the server has removed them, which takes long on a loaded machine.
     if (answer == absl::StrCat("code ", grpc::StatusCode::RESOURCE_EXHAUSTED)) continue;
     ASSERT_TRUE(answer == inside_ ||
                 answer == absl::StrCat("code ", grpc::StatusCode::PERMISSION_DENIED) ||
@@ -345,8 +345,8 @@ class SwappedShardTest : public SwappedLinkTest {
     events_.Next<Credit>();
   }
 
-  // The code with which a window over swapped/ fails; OK: it was loaded. The client knows the sizes
-  // and checksums of what is outside, so that nothing but the path keeps it out.
+  // Returns the code with which a window over swapped/ fails, or OK if it was loaded. The client
+  // knows the sizes and checksums of the outside shards, so that only the path keeps them out.
   absl::StatusCode Open() {
     ++windows_;
     OpenWindow window = outside_data_.Window(windows_, {windows_ % 4});
@@ -365,7 +365,7 @@ class SwappedShardTest : public SwappedLinkTest {
   uint64_t windows_ = 0;
 };
 
-// What is inside is another shard than the client knows; what is outside would be the right one.
+// The inside shard differs from the one that the client knows; the outside shard matches.
 constexpr absl::StatusCode kInside = absl::StatusCode::kFailedPrecondition;
 constexpr absl::StatusCode kRefused = absl::StatusCode::kPermissionDenied;
 
@@ -382,10 +382,10 @@ TEST_F(SwappedShardTest, NoWindowOverAShardOutside) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   int inside = 0;
   int refused = 0;
-  // Until both sides of the race were met often.
+  // Repeat until both outcomes of the race happened often.
   while ((inside < 200 || refused < 200) && std::chrono::steady_clock::now() < deadline) {
     const absl::StatusCode code = Open();
-    // Resolving a path gives up when it was changed meanwhile too often.
+    // Resolving a path gives up if the path changed too often meanwhile.
     ASSERT_TRUE(code == kInside || code == kRefused || code == absl::StatusCode::kUnavailable)
         << "window " << windows_ << ": " << absl::StatusCodeToString(code);
     inside += code == kInside;

@@ -1,23 +1,25 @@
 #!/usr/bin/env python3
-"""Changes one line of the sources at a time, and says whether the folder's own tests notice.
+"""Changes one line of the sources at a time, and reports whether the folder's own tests notice.
 
     tests/mutants.py                          all of tests/mutants.txt, in build/release
-    tests/mutants.py --only client/plan       those whose file or change matches a regular expression
+    tests/mutants.py --only client/plan       those whose file or change matches a regular
+                                              expression
 
-It edits the files in place and restores each from memory, also when it is interrupted: run it in a
-checkout of its own where nobody else edits or builds. The build must be configured; each change
-costs a compilation and the link of one test. Run it by hand: ./check does not.
+It edits the files in place and restores each from memory, even when it is interrupted. Run it in a
+separate checkout where nobody else edits or builds. The build must be configured; each change costs
+a compilation and the link of one test. Run it by hand: ./check does not run it.
 
-tests/mutants.txt holds blocks, separated by empty lines. Lines that begin with # are comments.
+tests/mutants.txt consists of blocks, separated by empty lines. Lines that begin with # are
+comments.
 
     records/engine/turns.cc engine_test Turns*
     - session->deficit = std::min(deficit, kQuantum);
     + session->deficit = deficit;
 
-The first line names a file, a test's target and, if not all of its tests are wanted, a filter as
---gtest_filter takes it. The text behind "- " must occur once in the file; the text behind "+ " takes
-its place, and may be empty. A line "= why" says that no test can notice the change; such a change is
-not run. The exit code is 0 if all others are noticed.
+The first line names a file, a test's target and, unless all of its tests are wanted, a filter for
+--gtest_filter. The text after "- " must occur once in the file. The text after "+ " replaces it,
+and may be empty. A line "= why" says that no test can notice the change; such a change is not run.
+The exit code is 0 if all other changes are noticed.
 """
 
 import argparse
@@ -74,7 +76,7 @@ def build(folder, target):
 
 
 def run_test(folder, mutant, timeout):
-    """Whether the test passes; None if it takes longer."""
+    """Returns whether the test passes; None if it takes longer."""
     command = [os.path.join(folder, 'bin', mutant.target), f'--gtest_filter={mutant.filter}',
                '--gtest_fail_fast', '--gtest_brief=1']
     test = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL,
@@ -131,7 +133,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     mutants = [m for m in read_mutants(options.list)
                if re.search(options.only, f'{m.path} {m.target} {m.before} {m.after}')]
-    for mutant in mutants:  # All of them first: it ends where a text is not there.
+    for mutant in mutants:  # Check all of them first: a text that is not in its file is an error.
         with open(os.path.join(ROOT, mutant.path), encoding='utf-8') as file:
             mutated(mutant, file.read())
     results = []

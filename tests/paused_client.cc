@@ -1,5 +1,5 @@
-// paused_client MANIFEST ADDRESS NAME: a client that asks for more than a server may owe a stream
-// and takes none of it. Unlike a process that is stopped it answers pings, so it is not given up.
+// paused_client MANIFEST ADDRESS NAME: a client that requests more than a server may owe a stream,
+// and reads nothing. Unlike a stopped process it answers pings, so the server does not give it up.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kRequests = 1000;  // Far more than 16 MiB of rows.
 
-// Calls no Read(), so that gRPC takes 64 KiB off the network and leaves the rest to the server.
+// Never calls Read(), so that gRPC takes 64 KiB off the network and leaves the rest to the server.
 class PausedStream {
  public:
   explicit PausedStream(const std::string& address)
@@ -35,7 +35,8 @@ class PausedStream {
     call_->Write(grpc::ByteBuffer(&slice, 1), this);
     return absl::OkStatus();
   }
-  // Of what was begun last. Where that is nothing, pings are answered until the process ends.
+  // Waits for the operation that was started last. If there is none, answers pings until the
+  // process ends.
   bool Done() {
     void* tag = nullptr;
     bool ok = false;
@@ -49,7 +50,7 @@ class PausedStream {
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
 };
 
-// Opens the first window of every lane and asks for all rows of each, in turns.
+// Opens the first window of every lane and requests all rows of each, in turn.
 absl::Status AskForAll(const LoaderOptions& options, const std::string& name,
                        PausedStream& stream) {
   PENSTOCK_ASSIGN_OR_RETURN(const Plan plan, MakePlan(options));

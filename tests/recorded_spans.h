@@ -1,4 +1,4 @@
-// The spans that threads tell, by thread.
+// Records the spans of threads, by thread.
 #ifndef PENSTOCK_TESTS_RECORDED_SPANS_H_
 #define PENSTOCK_TESTS_RECORDED_SPANS_H_
 
@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// Wants spans until told otherwise. Thread-safe.
+// Records spans until set_active(false). Thread-safe.
 class RecordedSpans final : public SpanSink {
  public:
   bool active() const override {
@@ -35,7 +35,7 @@ class RecordedSpans final : public SpanSink {
     in_order_ &= begin <= end;
   }
 
-  // What the threads that were called so did, each once.
+  // Returns the names of spans of the threads of this name, each once.
   std::set<std::string> Of(const std::string& thread) const {
     MutexLock lock(&mutex_);
     const auto found = names_.find(thread);
@@ -45,7 +45,7 @@ class RecordedSpans final : public SpanSink {
     MutexLock lock(&mutex_);
     return names_.empty();
   }
-  // No span ended before it began.
+  // Whether no span ended before it began.
   bool in_order() const {
     MutexLock lock(&mutex_);
     return in_order_;

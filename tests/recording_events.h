@@ -1,4 +1,4 @@
-// What a stream said, in order, for a test to wait on.
+// Records the events of a stream in order, for a test to wait for.
 #ifndef PENSTOCK_TESTS_RECORDING_EVENTS_H_
 #define PENSTOCK_TESTS_RECORDING_EVENTS_H_
 
@@ -19,8 +19,8 @@ namespace penstock {
 using Said = std::variant<ServerInfo, WindowReady, StreamError, Credit, Draining,
                           SharedMemoryResult, ConnectionGivenUp, StreamBroken, ReceivedPart>;
 
-// Fails the test when two events come at once that may not, and when it waits for one in vain:
-// after the stream broke, or for two minutes, once. Parts may overtake one another. Thread-safe.
+// Fails the test if two events that may not coincide do, and if a wait is in vain: after the stream
+// broke, or once after two minutes. Parts may overtake one another. Thread-safe.
 class RecordingEvents final : public StreamEvents {
  public:
   void OnEvent(StreamEvent event) override {
@@ -29,17 +29,17 @@ class RecordingEvents final : public StreamEvents {
   }
   void OnPart(ReceivedPart part) override { Push(std::move(part)); }
 
-  // What became of the shared memory that a server offered; why nothing did.
+  // Returns the result for the shared memory that a server offered, or why there is none.
   absl::Status SharedMemory() {
     MutexLock lock(&mutex_);
     return WaitFor(shared_memory_) ? TakeFrom(shared_memory_) : end_;
   }
-  // The next event; StreamBroken also if there is none.
+  // Returns the next event; also StreamBroken if there is none.
   Said NextOfAnyKind() {
     MutexLock lock(&mutex_);
     return WaitFor(events_) ? TakeFrom(events_) : StreamBroken{end_};
   }
-  // The next event, which must be a T.
+  // Returns the next event, which must be a T.
   template <typename T>
   T Next() {
     Said said = NextOfAnyKind();
@@ -68,7 +68,7 @@ class RecordingEvents final : public StreamEvents {
     changed_.NotifyAll();
   }
 
-  // False, and the test has failed: nothing will come.
+  // Returns false if no more events will come; then the test has failed.
   template <typename T>
   bool WaitFor(const std::deque<T>& queue) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
@@ -90,10 +90,10 @@ class RecordingEvents final : public StreamEvents {
   CondVar changed_;
   std::deque<Said> events_ ABSL_GUARDED_BY(mutex_);
   std::deque<absl::Status> shared_memory_ ABSL_GUARDED_BY(mutex_);
-  absl::Status end_ ABSL_GUARDED_BY(mutex_);  // Why nothing follows what is in the queues.
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);  // Why no event follows those in the queues.
 };
 
-// The whole of a part.
+// Returns all bytes of a part.
 inline std::vector<uint8_t> Bytes(const ReceivedPart& part) {
   std::vector<uint8_t> bytes(part.payload->size());
   part.payload->CopyTo(0, bytes);

@@ -1,4 +1,4 @@
-// A port that a test keeps, also while nobody listens there.
+// Reserves a port for a test, even while nothing listens there.
 #ifndef PENSTOCK_TESTS_RESERVED_PORT_H_
 #define PENSTOCK_TESTS_RESERVED_PORT_H_
 
@@ -13,12 +13,12 @@
 
 namespace penstock {
 
-// Of 127.0.0.1. While it lives the kernel gives the port to nobody who asks for a free one; a
-// server that is told to listen there may, as often as it starts.
+// A port of 127.0.0.1. While this lives, the kernel does not give the port to programs that ask for
+// a free one. A server may be told to listen there, any number of times.
 class ReservedPort {
  public:
   ReservedPort() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    // Two sockets may have the same port if both say so and one listens at most.
+    // Two sockets may have the same port if both set this option and at most one listens.
     const int yes = 1;
     EXPECT_EQ(setsockopt(fd_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes), 0);
     sockaddr_in address{};
@@ -30,7 +30,7 @@ class ReservedPort {
     address_ = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
   }
   const std::string& address() const { return address_; }
-  // The socket, bound; stays this object's.
+  // The bound socket, which this object owns.
   int fd() const { return fd_.get(); }
 
  private:

@@ -1,4 +1,4 @@
-// Less of a resource of the process than it has, for a while.
+// Limits a resource of the process for a while.
 #ifndef PENSTOCK_TESTS_RESOURCE_LIMIT_H_
 #define PENSTOCK_TESTS_RESOURCE_LIMIT_H_
 
@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-// The soft limit is `value` while one lives. Under UBSan nothing is to be asserted while there are
-// no descriptors: it needs some for what it looks at.
+// The soft limit is `value` while this lives. Under UBSan, assert nothing while there are no
+// descriptors, because UBSan needs some for its checks.
 class ResourceLimit {
  public:
   ResourceLimit(__rlimit_resource resource, rlim_t value) : resource_(resource) {

@@ -1,5 +1,5 @@
-// Whether a test is built with AddressSanitizer or ThreadSanitizer: then PENSTOCK_SANITIZED is
-// defined. gcc and clang tell it in different ways.
+// Defines PENSTOCK_SANITIZED if a test is built with AddressSanitizer or ThreadSanitizer. gcc and
+// clang report this in different ways.
 #ifndef PENSTOCK_TESTS_SANITIZED_H_
 #define PENSTOCK_TESTS_SANITIZED_H_
 

@@ -1,4 +1,4 @@
-// A manifest through real servers, and what is read by it.
+// Tests a manifest from real servers, and reads data with it.
 #include "client/loader/served_manifest.h"
 
 #include <arpa/inet.h>
@@ -33,7 +33,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Takes connections into its backlog and says nothing. On a loopback port of its own.
+// Accepts connections into its backlog and says nothing. Has a loopback port of its own.
 class SilentPort {
  public:
   SilentPort() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -53,7 +53,7 @@ class SilentPort {
   uint16_t port_ = 0;
 };
 
-// A server whose data lies in a folder of its root.
+// A server whose data is in a folder of its root.
 class ServedManifestTest : public ::testing::Test {
  protected:
   ServedManifestTest() {
@@ -72,7 +72,7 @@ class ServedManifestTest : public ::testing::Test {
     options_.manifest = nullptr;
     options_.servers = server_->address();
   }
-  // An epoch's rows, of the manifest that `name` means.
+  // Returns the rows of an epoch of the manifest `name`.
   absl::StatusOr<std::string> Read(const std::string& name) {
     LoaderOptions options = options_;
     PENSTOCK_ASSIGN_OR_RETURN(options.manifest, FetchManifest(name, options));
@@ -102,7 +102,7 @@ TEST_F(ServedManifestTest, ItsShardsAreWhereItLies) {
   options_.report = [&told](absl::string_view line) { told = std::string(line); };
   ASSERT_OK_AND_ASSIGN(const auto manifest, FetchManifest("server:games/", options_));
   EXPECT_EQ(manifest->shards()[0].path, "games/shard-0.tfrecord");
-  // Attempts that failed before, as on a loaded machine, are told of after that.
+  // Earlier attempts that failed, as on a loaded machine, are reported after this.
   EXPECT_THAT(told, StartsWith(absl::StrCat("server:games/ came from ", server_->address())));
 }
 
@@ -148,7 +148,7 @@ TEST_F(ServedManifestTest, TlsIsSpokenAsForStreams) {
   server_options_.tls_cert = ca.cert("server");
   server_options_.tls_key = ca.key("server");
   StartServer();
-  // A server on a loaded machine may not answer in time to be known for what it speaks.
+  // A server on a loaded machine may not answer in time to show that it speaks TLS.
   absl::Status plaintext;
   for (options_.server_timeout = absl::Milliseconds(1); options_.server_timeout < absl::Minutes(5);
        options_.server_timeout *= 10) {
@@ -169,7 +169,7 @@ TEST_F(ServedManifestTest, AFileThatIsTooLongIsNotTaken) {
                        AllOf(HasSubstr(server_->address()), HasSubstr("more than 100 B"))));
 }
 
-// Answers every call for a manifest with `head` and then zeros, as much as is taken of them.
+// Answers every call for a manifest with `head` and then zeros, as long as they are read.
 class ForgedServer final : private v1::PieceService::Service {
  public:
   static constexpr uint64_t kMostBytes = uint64_t{128} << 20;
@@ -184,7 +184,7 @@ class ForgedServer final : private v1::PieceService::Service {
   }
   ~ForgedServer() override { End(); }
   const std::string& address() const { return address_; }
-  // The bytes that were sent, once no call is under way.
+  // Ends the server. Returns the number of bytes that were sent.
   uint64_t End() {
     server_->Shutdown();
     return sent_;
@@ -207,7 +207,7 @@ class ForgedServer final : private v1::PieceService::Service {
   std::string address_;
 };
 
-// A manifest's header with this version, whose payload is said to have so many bytes.
+// Returns a manifest's header with this version, which claims a payload of `size` bytes.
 std::string Header(uint32_t version, uint64_t size) {
   std::string header = "PNSTKM\x1a\n";
   header.append(reinterpret_cast<const char*>(&version), sizeof version);
@@ -230,7 +230,7 @@ TEST_F(ServedManifestTest, AForgedManifestCostsNoMoreThanItsFirstPieces) {
     options_.servers = forged.address();
     EXPECT_THAT(Fetch("server:m.pb"),
                 StatusIs(code, AllOf(HasSubstr(forged.address()), HasSubstr(why))));
-    EXPECT_LT(forged.End(), ForgedServer::kMostBytes / 2) << why;  // What connections buffer.
+    EXPECT_LT(forged.End(), ForgedServer::kMostBytes / 2) << why;  // Connections buffer this much.
   }
 }
 
@@ -241,7 +241,7 @@ TEST_F(ServedManifestTest, AServerThatKeepsSilentIsLeft) {
                        AllOf(HasSubstr(silent.address()), HasSubstr("says nothing"))));
 }
 
-// However early: the second time it asks is during the call, or once it has failed.
+// The second check is during the call, or after it has failed.
 TEST_F(ServedManifestTest, ACallEndsWhenItIsToldTo) {
   const SilentPort silent;
   for (const int in_time : {0, 1}) {

@@ -1,4 +1,4 @@
-// Client and service on one machine: parts through shared memory, and peers that misuse it.
+// Tests client and service on one machine: parts through shared memory, and peers that misuse it.
 #include <deque>
 #include <filesystem>
 #include <map>
@@ -29,7 +29,7 @@ size_t NumDescriptors() {
                                            std::filesystem::directory_iterator()));
 }
 
-// Speaks the protocol by its generated code, and can so say what our client never would.
+// Uses the protocol's generated code, so that it can send messages that our client never would.
 class RawClient {
  public:
   RawClient(const std::string& address, const v1::DecodeSpec& spec)
@@ -65,7 +65,7 @@ class RawClient {
     message.mutable_ack()->set_offset(offset);
     Say(message);
   }
-  // Fetches the pool, as its ticket allows.
+  // Fetches the pool with its ticket.
   std::shared_ptr<const SharedMapping> FetchPool() {
     BoundedQueue<absl::StatusOr<std::shared_ptr<const SharedMapping>>> done(1);
     SharedMemoryRequest request(hello_.shm_socket(), hello_.shm_ticket(),
@@ -112,7 +112,7 @@ class SharedMemoryTest : public ::testing::Test {
     return {
         .request = request, .window = window.window, .rows = window.rows, .dtype = WireDtype::kI8};
   }
-  // All bytes of an answer, part by part.
+  // Returns all bytes of an answer, part by part.
   std::string ReadAll(RecordingEvents& events, uint64_t rows) {
     std::map<uint32_t, std::string> parts;
     for (uint64_t seen = 0; seen < rows;) {
@@ -146,7 +146,7 @@ class SharedMemoryTest : public ::testing::Test {
     return all;
   }
   RawClient Connect() { return RawClient(server_->address(), data_.Stream().spec); }
-  // gRPC's own come and go: as many as `before`, and a few.
+  // gRPC's own descriptors come and go, so waits for at most a few more than `before`.
   void WaitUntilDescriptorsAreAsFewAs(size_t before) {
     const absl::Time deadline = absl::Now() + absl::Seconds(60);
     while (NumDescriptors() > before + 8 && absl::Now() < deadline) {
@@ -188,7 +188,7 @@ TEST_F(SharedMemoryTest, PartsLieInThePoolAndNotInTheMessage) {
   ASSERT_EQ(part.rows(), window.rows);
   const auto bytes = pool->bytes().subspan(part.shared_offset(), part.shared_size());
   std::string expected;
-  // The tensors one after the other.
+  // The tensors, one after the other.
   const std::vector<std::string> rows = data_.Answer(window, All(window, 7), false);
   for (auto [begin, size] : {std::pair<size_t, size_t>{0, 1536}, {1536, 10}, {1546, 4}}) {
     for (const std::string& row : rows) expected += row.substr(begin, size);
@@ -268,7 +268,8 @@ TEST_F(SharedMemoryTest, WhoNeverAcknowledgesHoldsUpNobodyElse) {
   while (held.size() < fit) held.push_back(client.Hear().part().shared_offset());
   EXPECT_LE(server_->stats().stream(0).part_bytes(), pool->bytes().size());
   EXPECT_FALSE(Answer(true).empty());
-  for (size_t more = 2 * fit; more > 0; --more) {  // Each comes with the Ack of another.
+  // Each part comes only after the acknowledgement of another.
+  for (size_t more = 2 * fit; more > 0; --more) {
     client.Acknowledge(held.front());
     held.pop_front();
     const v1::Part part = client.Hear().part();

@@ -1,4 +1,4 @@
-// IsOk(), IsOkAndHolds(m) and StatusIs(code, message matcher), as newer Abseil has them.
+// IsOk(), IsOkAndHolds(m) and StatusIs(code, message matcher), as in newer versions of Abseil.
 #ifndef PENSTOCK_TESTS_STATUS_MATCHERS_H_
 #define PENSTOCK_TESTS_STATUS_MATCHERS_H_
 

@@ -1,4 +1,4 @@
-// A folder that a test may fill; removed with everything in it.
+// A folder for a test's files; it is removed with everything in it.
 #ifndef PENSTOCK_TESTS_TEMP_FOLDER_H_
 #define PENSTOCK_TESTS_TEMP_FOLDER_H_
 
@@ -28,7 +28,7 @@ class TempFolder {
   const std::string& path() const { return path_; }
   std::string File(const std::string& name) const { return path_ + "/" + name; }
 
-  // Folders of `name` are made. Returns the file's path.
+  // Writes a file; creates the folders in `name`. Returns the file's path.
   std::string Write(const std::string& name, const std::string& content) const {
     std::filesystem::create_directories(std::filesystem::path(File(name)).parent_path());
     std::ofstream(File(name), std::ios::binary) << content;

@@ -1,4 +1,4 @@
-// Certificate authorities of a test's own.
+// Makes certificate authorities for a test.
 #ifndef PENSTOCK_TESTS_TEST_CERTIFICATES_H_
 #define PENSTOCK_TESTS_TEST_CERTIFICATES_H_
 
@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-// Writes NAME.pem and NAME.key to a folder, over older ones. Not thread-safe.
+// Writes NAME.pem and NAME.key to a folder; replaces older ones. Not thread-safe.
 //
 //   TestAuthority ca(folder, "ca");
 //   ca.Issue("server", "IP:127.0.0.1");
@@ -33,11 +33,12 @@ class TestAuthority {
     EVP_PKEY_free(key_);
   }
 
-  // `hosts` as OpenSSL's subjectAltName: "IP:127.0.0.1,DNS:a.example". Negative days: expired.
+  // `hosts` is an OpenSSL subjectAltName: "IP:127.0.0.1,DNS:a.example". A negative number of days
+  // makes an expired certificate.
   void Issue(const std::string& name, const std::string& hosts, int days = 30) {
     Issue(name, hosts, days, EVP_EC_gen("P-256"), EVP_sha256());
   }
-  // OpenSSL lets TLS use neither: a short key, a signature with SHA-1.
+  // OpenSSL accepts neither for TLS: a short key, and a signature with SHA-1.
   void IssueShort(const std::string& name, const std::string& hosts) {
     Issue(name, hosts, 30, EVP_RSA_gen(1024), EVP_sha256());
   }
@@ -54,7 +55,7 @@ class TestAuthority {
   }
 
  private:
-  // Takes `key`.
+  // Takes ownership of `key`.
   void Issue(const std::string& name, const std::string& hosts, int days, EVP_PKEY* key,
              const EVP_MD* digest) {
     X509* certificate = Make(name, key, days, hosts, digest);

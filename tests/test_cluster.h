@@ -1,4 +1,4 @@
-// Real servers in this process, for tests of what stands above them.
+// Real servers in this process, for tests of the layers above them.
 #ifndef PENSTOCK_TESTS_TEST_CLUSTER_H_
 #define PENSTOCK_TESTS_TEST_CLUSTER_H_
 
@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-// Servers of one folder on loopback ports of their own, each with an engine of its own.
+// Servers of one folder, each with its own loopback port and its own engine.
 //
 //   TestCluster cluster(folder);
 //   ASSERT_OK(cluster.Add());
@@ -28,9 +28,9 @@ class TestCluster {
     servers_.push_back({.memory_budget = memory_budget});
     return Restart(servers_.size() - 1);
   }
-  // Every stream of it breaks at once.
+  // Ends a server, which breaks all of its streams at once.
   void Kill(size_t i) { servers_[i].server.reset(); }
-  // On the port that it had. REQUIRES: killed.
+  // Restarts a server on its old port. REQUIRES: it was killed.
   absl::Status Restart(size_t i) {
     auto server = Server::Start({.listen = address(i),
                                  .data_root = data_root_,
@@ -43,7 +43,7 @@ class TestCluster {
 
   Server& server(size_t i) { return *servers_[i].server; }
   const std::string& address(size_t i) const { return servers_[i].port.address(); }
-  // "127.0.0.1:1,127.0.0.1:2", as LoaderOptions::servers has it.
+  // Returns "127.0.0.1:1,127.0.0.1:2", for LoaderOptions::servers.
   std::string addresses() const {
     std::string all;
     for (const Member& member : servers_) {

@@ -1,5 +1,5 @@
-// For LD_PRELOAD: of a program's std::threads and std::jthreads only the first
-// PENSTOCK_TEST_THREADS start, as at a limit. Those of libraries that are none, as gRPC's, all do.
+// For LD_PRELOAD: starts only the first PENSTOCK_TEST_THREADS of a program's std::threads and
+// std::jthreads, as if at a limit. Other threads, such as gRPC's, all start.
 #include <dlfcn.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// For LD_PRELOAD: gRPC hangs where a server of it is destroyed, as it does where it could not start
-// its threads; with PENSTOCK_TEST_HANG=start already where one is created.
+// For LD_PRELOAD: gRPC hangs when one of its servers is destroyed, as it does if it could not start
+// its threads. With PENSTOCK_TEST_HANG=start it hangs when a server is created.
 #include <dlfcn.h>
 #include <unistd.h>
 

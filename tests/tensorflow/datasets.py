@@ -1,11 +1,11 @@
-"""Small datasets of the kinds that people keep in TFRecords, written and parsed by TensorFlow.
+"""Small datasets of common kinds in TFRecords, written and parsed by TensorFlow.
 
     python3 tests/tensorflow/datasets.py write DIR    the records of each, and expected.json
     python3 tests/tensorflow/datasets.py compare DIR  against `penstock decode`, value by value
 
-DIR is tests/tensorflow/data for `write`: what is stored there is what TensorFlow makes of these
-definitions, so that tests need no TensorFlow. specs/NAME.textproto says the same to Penstock.
-`./check --peers` installs TensorFlow, and runs `compare` on records written anew.
+For `write`, DIR is tests/tensorflow/data. The stored files are what TensorFlow makes of these
+definitions, so that tests need no TensorFlow. specs/NAME.textproto has the same definitions for
+Penstock. `./check --peers` installs TensorFlow, and runs `compare` on newly written records.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ import tensorflow as tf  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 BIN = pathlib.Path(os.environ.get("PENSTOCK_BIN", HERE.parents[1] / "build/release/bin"))
-BIG = 2**62 + 1  # No float holds it.
+BIG = 2**62 + 1  # No float can hold it.
 
 
 def ints(values):
@@ -43,14 +43,14 @@ def example(features):
 
 
 def padded(values, length, fill=0):
-    """A list of values as the row of `length` that pad makes of it."""
+    """Returns the row of `length` that pad makes of a list of values."""
     row = np.full((length,) + values.shape[1:], fill, values.dtype)
     row[:len(values)] = values[:length]
     return row
 
 
 def text(value, length):
-    """The bytes of one value, padded with zeros."""
+    """Returns the bytes of one value, padded with zeros."""
     return padded(np.frombuffer(value, np.uint8), length)
 
 
@@ -75,7 +75,7 @@ class Table:
 
 
 class GzipTable(Table):
-    """The same in a file that TensorFlow compressed."""
+    """The same table, in a file that TensorFlow compressed."""
     options = tf.io.TFRecordOptions(compression_type="GZIP")
 
 
@@ -115,7 +115,7 @@ class Tokens:
 
 
 class CutTokens(Tokens):
-    """The same, cut to 64 and padded with -1."""
+    """The same tokens, cut to 64 and padded with -1."""
 
     def parse(self, record):
         tokens = self.tokens(record)
@@ -199,7 +199,7 @@ class Sequence:
 
 
 class Raw:
-    """Payloads that are no Examples."""
+    """Payloads that are not Examples."""
     count = 30
 
     def write(self, rng, i):
@@ -215,7 +215,7 @@ DATASETS = {"table": Table(), "gzip_table": GzipTable(), "pixels": Pixels(), "to
 
 
 def write(name, path):
-    """Writes the records and returns what TensorFlow parses them to: {tensor: rows}."""
+    """Writes the records. Returns what TensorFlow parses from them: {tensor: rows}."""
     dataset = DATASETS[name]
     rng = np.random.default_rng(22)
     options = getattr(dataset, "options", None)
