@@ -6,7 +6,7 @@
         for batch in loader:
             print(batch.step, {name: array.shape for name, array in batch.items()})
 
-Loader reads, Server serves in the background, index() and pack() make datasets.
+Loader reads batches. Server serves data in the background. index() and pack() make datasets.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ __all__ = [
     "pack",
 ]
 
-# Modules are imported when a name of theirs is asked for: the commands `penstock` and
-# `penstock-server` start without NumPy, and a trainer pays for no server.
+# Modules are imported when one of their names is used. So the commands `penstock` and
+# `penstock-server` start without NumPy, and a trainer does not load the server's module.
 _MODULES = {
     "_layout": ["TensorSpec"],
     "_random": ["RowRandom"],

@@ -1,3 +1,3 @@
-"""The version of this package, which is that of the programs it starts."""
+"""The version of this package, which is also that of the programs that it starts."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""How long a consumer blocks."""
+"""Measures how long a consumer blocks."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import time
 
 
 class Waits:
-    """How long the consumer blocked. What came before the first batch is counted apart."""
+    """How long the consumer blocked. Waits for the first batch are counted separately."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self.first_seconds = 0.0
         self.count = 0
-        self._elapsed = 0.0  # Of the periods that have ended.
+        self._elapsed = 0.0  # The time of the periods that have ended.
         self._began: float | None = None
 
     def start(self) -> None:
-        """A START was sent: a period ends, and another begins with its first batch."""
+        """A START was sent. The period ends, and the next one begins with its first batch."""
         self._elapsed += self._period()
         self._began = None
 
     def add(self, began: float, ended: float, first: bool) -> None:
-        """The consumer blocked from `began` to `ended`, perhaps for the first batch."""
+        """The consumer blocked from `began` to `ended`; `first`: for the first batch."""
         if first:
             self.first_seconds += ended - began
         else:
@@ -29,7 +29,7 @@ class Waits:
             self.count += 1
 
     def has_batch(self) -> None:
-        """A batch is there: if it is the first, the period begins."""
+        """A batch has arrived. If it is the first one, the period begins."""
         if self._began is None:
             self._began = time.perf_counter()
 

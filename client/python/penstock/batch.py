@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 class Batch(dict[str, Any]):
     """One rank's rows of one step: tensors by name, each of shape [rows, ...].
 
-    A batch is a dict, so `batch["planes"]`, `batch.items()` and `step(**batch)` work, and pytree
-    functions of torch and JAX see its tensors. These return a Batch too, which knows no step.
+    A batch is a dict, so `batch["planes"]`, `batch.items()` and `step(**batch)` work. The pytree
+    functions of torch and JAX see its tensors. They return a Batch too, but one without a step.
 
-    The tensors lie in memory that is filled again once all of them are gone. Copy what you keep
-    for long.
+    The tensors lie in shared memory, which is filled again once all of them are gone. Copy the
+    tensors that you keep for long.
 
     Example:
         for batch in loader:
@@ -32,7 +32,8 @@ class Batch(dict[str, Any]):
     __slots__ = ("_record", "_base", "_layout", "__weakref__")
 
     _record: protocol.Announcement
-    _base: npt.NDArray[Any]  # The bytes of the slot, or the record ids of a batch that left it.
+    # The bytes of the slot, or the record ids of a batch that has left its slot.
+    _base: npt.NDArray[Any]
     _layout: Layout
 
     def _field(self, field: int) -> int:
@@ -46,7 +47,7 @@ class Batch(dict[str, Any]):
 
     @property
     def step(self) -> int:
-        """Steps handed out before this one since the loader began, or was told where to begin."""
+        """Number of the step: steps before it since the loader began or last loaded a state."""
         return self._field(protocol.STEP)
 
     @property
@@ -56,22 +57,22 @@ class Batch(dict[str, Any]):
 
     @property
     def position(self) -> int:
-        """The place in the epoch of the global batch's first row."""
+        """The position in the epoch of the global batch's first row."""
         return self._field(protocol.POSITION)
 
     @property
     def first_row(self) -> int:
-        """The place in the global batch of this rank's first row."""
+        """The index in the global batch of this rank's first row."""
         return self._field(protocol.FIRST_ROW)
 
     @property
     def rows(self) -> int:
-        """How many rows this rank has."""
+        """Number of rows of this rank."""
         return self._field(protocol.ROWS)
 
     @property
     def global_rows(self) -> int:
-        """How many rows all ranks have together."""
+        """Number of rows of all ranks together."""
         return self._field(protocol.GLOBAL_ROWS)
 
     @property
@@ -81,13 +82,13 @@ class Batch(dict[str, Any]):
 
     @property
     def cursor(self) -> str:
-        """Where to resume after this batch, the same on all ranks: "ps1-..."."""
+        """Where to resume after this batch: "ps1-...". The same on all ranks."""
         epoch, position = self._field(protocol.END_EPOCH), self._field(protocol.END_POSITION)
         return self._layout.cursor(epoch, position)
 
     @property
     def record_ids(self) -> npt.NDArray[np.int64]:
-        """Numbers of the rows' records in the dataset: int64 [rows].
+        """The numbers of the rows' records in the dataset: int64 [rows].
 
         Errors:
             ValueError: the loader was made without `record_ids=True`.
@@ -96,11 +97,11 @@ class Batch(dict[str, Any]):
         return self._layout.record_ids(self._base, rows)
 
     def to(self, device: Any, non_blocking: bool = False) -> Batch:
-        """A Batch whose torch tensors are on `device`.
+        """Returns a Batch whose torch tensors are on `device`.
 
         With `non_blocking=True` and a CUDA device, the copy goes through torch's pinned memory
-        and runs beside your code. You may drop this batch at once: torch knows when its memory is
-        free again.
+        and runs in the background. You may drop this batch at once: torch knows when its memory
+        is free again.
 
         Errors:
             TypeError: the loader was not made with `output="torch"`.
@@ -120,7 +121,7 @@ class Batch(dict[str, Any]):
         )
 
     def pin_memory(self) -> Batch:
-        """A Batch whose torch tensors are copies in pinned memory.
+        """Returns a Batch whose torch tensors are copies in pinned memory.
 
         Errors:
             TypeError: the loader was not made with `output="torch"`.
@@ -138,23 +139,24 @@ class Batch(dict[str, Any]):
                 )
 
     def with_tensors(self, tensors: Any) -> Batch:
-        """A Batch at the same place with these tensors: a mapping, or pairs of name and tensor."""
+        """Returns a Batch at the same place with these tensors: a mapping, or pairs of name and
+        tensor."""
         other = Batch(tensors)
         if hasattr(self, "_record"):
             other._record, other._layout = self._record, self._layout
-            # Not the slot itself, which would be held for as long as `other` lives.
+            # Not the slot itself, because `other` would hold it for as long as it lives.
             other._base = self._layout.detached_ids(self._base, self.rows)
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles and copies have the tensors and the place, and no hold on the slot."""
+        """Pickles and copies have the tensors and the place, but do not hold the slot."""
         if not hasattr(self, "_record"):
             return Batch, (dict(self),)
         ids = self._layout.detached_ids(self._base, self.rows)
         return _unpickled, (dict(self), self._record, self._layout.detached(), ids)
 
     def copy(self) -> Batch:
-        """A Batch at the same place with the same tensors, which are not copied."""
+        """Returns a Batch at the same place with the same tensors, which are not copied."""
         return self.with_tensors(self)
 
 
@@ -185,7 +187,7 @@ _registered: set[str] = set()
 
 
 def register_pytrees() -> None:
-    """Makes Batch known to the pytrees of torch and JAX, of those that are imported."""
+    """Registers Batch with the pytrees of torch and JAX, if these are imported."""
     for module, register in (("torch", _register_torch), ("jax", _register_jax)):
         if module in sys.modules and module not in _registered:
             _registered.add(module)
@@ -197,8 +199,8 @@ def _flatten(batch: Batch) -> tuple[list[Any], tuple[str, ...]]:
 
 
 def _unflatten(tensors: Iterable[Any], names: Iterable[str]) -> Batch:
-    # Names alone: with the step in it, every batch would be of another structure, and jit would
-    # compile for each.
+    # Only the names are part of the structure. With the step in it, every batch would have another
+    # structure, and jit would compile for each.
     return Batch(zip(names, tensors))
 
 

@@ -22,7 +22,7 @@ from ._programs import program
 _log = logging.getLogger("penstock")
 _Path = str | os.PathLike[str]
 
-_MOST_RECORDS = 1 << 20  # Of a shard, as `penstock pack` has it.
+_MOST_RECORDS = 1 << 20  # Limits of a shard, like those of `penstock pack`.
 _MOST_BYTES = 256 << 20
 _GROUP_BYTES = 1 << 20  # Records are checksummed in groups of these sizes.
 _GROUP_RECORDS = 8192
@@ -31,17 +31,17 @@ _DAMAGE = re.compile(r"(?P<shard>.*?): record (?P<record>\d+) at offset (?P<offs
 
 def index(dataset: _Path | Sequence[_Path], *, output: _Path | None = None,
           **options: Any) -> dict[str, Any]:
-    """Writes a dataset's manifest, as `penstock index` does, and returns its facts.
+    """Writes a dataset's manifest, like `penstock index`, and returns facts about the dataset.
 
     `dataset` is a folder of shards, a shard, or a sequence of these. `output` is the manifest; by
-    default it is `manifest.pb` in the one folder given. `options` are those of
+    default it is `manifest.pb` in the given folder. `options` are those of
     `penstock index --help` with underscores: `holdout="5%"`, `format="image-folder"`,
     `verify=True`.
 
     Returns the fields of `penstock index --json`, among them `manifest` (its path), `records`,
     `holdout_records`, `shards`, `bytes` and `damage`.
 
-    Raises FileNotFoundError if there is no such file, ValueError if an option is wrong, and
+    Raises FileNotFoundError if there is no such file, and ValueError if an option is wrong. Raises
     DataLossError, with the shard, offset and record, if a record is damaged.
 
         facts = penstock.index("photos", format="image-folder", holdout="10%")
@@ -66,27 +66,32 @@ def pack(records: Iterable[Mapping[str, Any]], output: _Path, *, name: str | Non
     | value | is stored as |
     |---|---|
     | bytes, str (as UTF-8), or a list of them | bytes |
-    | array of uint8, such as an image, whatever its shape | one bytes value |
+    | array of uint8 of any shape, such as an image | one bytes value |
     | int, bool, or a list or an array of them | int64 values in row-major order |
     | float, or a list or an array of any floats | float32 values in row-major order |
     | None, an empty list or array | no feature |
 
-    A key keeps the kind that its first value has: bytes, int64 or float. `types={"price": "float"}`
-    decides beforehand. Integers go into a float key if float32 holds them exactly.
+    The first value of a key decides its type: bytes, int64 or float. `types={"price": "float"}`
+    decides beforehand. A float key accepts integers if float32 holds them exactly.
 
-    `name` is by default that of the folder. `records_per_shard=0` makes shards of at most 2^20
-    records and about 256 MiB. `compression` is "gzip", "zstd" or None. `seed` shuffles all records,
-    as `penstock pack --seed` does; a Loader shuffles too, so few need it. `compression` and
-    `seed` write all records to a temporary file in `output` first. `classes` are the names of
-    labels 0, 1, ..., written to `classes.txt`. `force` replaces shards of this name, and
-    removes a `manifest.pb` in `output`, which no longer fits.
+    - `name` begins the names of the shards. Default: the name of the folder.
+    - `records_per_shard=0` makes shards of at most 2^20 records and about 256 MiB.
+    - `compression` is "gzip", "zstd" or None.
+    - `seed` shuffles all records, like `penstock pack --seed`. A Loader shuffles too, so few need
+      it.
+    - `classes` are the names of labels 0, 1, ..., which are written to `classes.txt`.
+    - `force` replaces shards of this name, and removes a `manifest.pb` in `output`, which no
+      longer fits.
 
-    The shards get their names only when all are complete; if anything fails, nothing is left.
+    With `compression` or `seed`, all records are first written to a temporary file in `output`.
+
+    The shards get their names only when all are complete. If anything fails, no shard is left.
 
     Returns `records`, `bytes` and `shards` (the paths).
 
-    Raises TypeError or ValueError, which name the record, counted from 0, and the key, if a value
-    cannot be stored; FileExistsError if shards of this name exist; and what `records` raises.
+    Raises TypeError or ValueError if a value cannot be stored; the message has the record, counted
+    from 0, and the key. Raises FileExistsError if shards of this name exist. Exceptions of
+    `records` pass through.
 
         rows = ({"text": line, "length": len(line)} for line in open("lines.txt"))
         penstock.pack(rows, "lines")
@@ -107,7 +112,7 @@ def pack(records: Iterable[Mapping[str, Any]], output: _Path, *, name: str | Non
                               "name= chooses another")
     again = compression not in (None, "none") or seed is not None
     with _Staging(folder, name) as staging:
-        # One file for `penstock pack`, else the shards themselves.
+        # One file for `penstock pack`, or the shards themselves.
         writer = _ShardWriter(staging, _NO_LIMIT if again else
                               (records_per_shard or _MOST_RECORDS,
                                _NO_LIMIT[1] if records_per_shard else _MOST_BYTES))
@@ -121,7 +126,7 @@ def pack(records: Iterable[Mapping[str, Any]], output: _Path, *, name: str | Non
         if again:
             files = _pack_again(files[0], name, records_per_shard, compression, seed)
         if existing:
-            (folder / "manifest.pb").unlink(missing_ok=True)  # It describes the shards replaced.
+            (folder / "manifest.pb").unlink(missing_ok=True)  # It describes the old shards.
         paths = _place(files, folder, name, existing)
     if names is not None:
         _write_atomically(folder / "classes.txt", names)
@@ -133,7 +138,7 @@ _NO_LIMIT = (1 << 63, 1 << 63)
 
 
 class _Staging:
-    """A hidden folder beside the shards-to-be, which readers of the dataset do not look into."""
+    """A hidden folder beside the new shards, which readers of the dataset ignore."""
 
     def __init__(self, folder: pathlib.Path, name: str) -> None:
         self._folder, self._name = folder, name
@@ -147,7 +152,8 @@ class _Staging:
 
 
 class _ShardWriter:
-    """Writes records to files of at most `limits` records and, but for one record, bytes."""
+    """Writes records to files of at most `limits` records. A file exceeds the limit of bytes by at
+    most one record."""
 
     def __init__(self, folder: pathlib.Path, limits: tuple[int, int]) -> None:
         self.files: list[pathlib.Path] = []
@@ -213,7 +219,7 @@ def _place(files: list[pathlib.Path], folder: pathlib.Path, name: str,
 
 def _pack_again(file: pathlib.Path, name: str, records_per_shard: int, compression: str | None,
                 seed: int | None) -> list[pathlib.Path]:
-    """The shards that `penstock pack` makes of a file, in a folder beside it."""
+    """Packs a file with `penstock pack` in a folder beside it. Returns the shards."""
     facts = _run_penstock(["pack", "--from", "tfrecord", str(file), "-o",
                            str(file.parent / "packed"), "--name", name, "--records-per-shard",
                            str(records_per_shard), *option("compression", compression),
@@ -252,7 +258,7 @@ def _sync_folder(folder: pathlib.Path) -> None:
 
 
 def _run_penstock(arguments: Sequence[str]) -> dict[str, Any]:
-    """Runs the program, and returns what it writes as JSON."""
+    """Runs the program. Returns its JSON output."""
     result = subprocess.run([program("penstock"), *arguments, "--json=-"], stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     lines = result.stderr.decode(errors="replace").splitlines()

@@ -1,4 +1,4 @@
-"""Horovod's names over torch.distributed: a script of Horovod changes one import.
+"""Horovod's functions on torch.distributed: in a script for Horovod you change one import.
 
     import penstock.distributed as hvd
 
@@ -8,11 +8,11 @@
     hvd.broadcast_optimizer_state(optimizer, root_rank=0)
 
 Start it with `penstock launch -np 2 -H localhost:2 python train.py`, with torchrun, mpirun or srun.
-Ranks talk by gloo on CPUs, and by NCCL where `torch.cuda.is_available()`. If torch.distributed is
-initialised already, that is used.
+Ranks communicate with gloo on CPUs, and with NCCL if `torch.cuda.is_available()`. If
+torch.distributed is already initialised, that is used.
 
 Every rank must call the same functions in the same order. Names of operations are accepted and
-ignored, for the order tells ranks what belongs together.
+ignored, because the order matches the operations of all ranks.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ from ._ranks import find_ranks
 
 _T = TypeVar("_T")
 _dist: Any = dist  # Parts of it are not typed.
-_BUCKET_BYTES = 25 << 20  # Gradients that travel together, as in DistributedDataParallel.
+# Bytes of gradients that are sent together, as in DistributedDataParallel.
+_BUCKET_BYTES = 25 << 20
 _started_here = False
 
 
 class ReduceOp:
-    """How values of several ranks become one."""
+    """How values of several ranks are combined."""
 
     def __init__(self, name: str, op: Any) -> None:
         self._name, self.op = name, op
@@ -44,7 +45,8 @@ class ReduceOp:
         return f"penstock.distributed.{self._name}"
 
 
-Average = ReduceOp("Average", dist.ReduceOp.SUM)  # Divided afterwards: gloo has no average.
+# Divided afterwards, because gloo has no average.
+Average = ReduceOp("Average", dist.ReduceOp.SUM)
 Sum = ReduceOp("Sum", dist.ReduceOp.SUM)
 Min = ReduceOp("Min", dist.ReduceOp.MIN)
 Max = ReduceOp("Max", dist.ReduceOp.MAX)
@@ -52,7 +54,7 @@ Product = ReduceOp("Product", dist.ReduceOp.PRODUCT)
 
 
 class _NoCompression:
-    """Gradients travel as they are."""
+    """Sends gradients as they are."""
 
     @staticmethod
     def compress(tensor: torch.Tensor) -> tuple[torch.Tensor, torch.dtype]:
@@ -64,7 +66,7 @@ class _NoCompression:
 
 
 class _HalfCompression(_NoCompression):
-    """Gradients travel as float16."""
+    """Sends gradients as float16."""
 
     @staticmethod
     def compress(tensor: torch.Tensor) -> tuple[torch.Tensor, torch.dtype]:
@@ -74,20 +76,20 @@ class _HalfCompression(_NoCompression):
 
 
 class Compression:
-    """What gradients become while they travel."""
+    """Compression of gradients while they are sent."""
 
     none = _NoCompression
     fp16 = _HalfCompression
 
 
 def init() -> None:
-    """Joins the other ranks, which the launcher's variables name; one process alone is one rank.
+    """Joins the other ranks, which the launcher's variables name. One process alone is one rank.
 
-    Call it once, before anything else. Where ranks meet is MASTER_ADDR and MASTER_PORT, which
-    `penstock launch` and torchrun set, or else PENSTOCK_RENDEZVOUS (HOST:PORT).
+    Call it once, before anything else. Ranks meet at MASTER_ADDR and MASTER_PORT, which
+    `penstock launch` and torchrun set, or else at PENSTOCK_RENDEZVOUS (HOST:PORT).
 
-    Raises InvalidArgumentError (a ValueError) if the variables contradict each other, and
-    RuntimeError if there are several ranks and no address where they meet.
+    Raises InvalidArgumentError (a ValueError) if the variables contradict each other. Raises
+    RuntimeError if there are several ranks but no address at which they meet.
     """
     global _started_here
     if dist.is_initialized():
@@ -107,7 +109,8 @@ def init() -> None:
 
 def _meeting_place() -> str:
     if os.environ.get("MASTER_ADDR") and os.environ.get("MASTER_PORT"):
-        return "env://"  # Not tcp://: torchrun's agent may keep the store at that port already.
+        # Not tcp://, because torchrun's agent may already have the store at that port.
+        return "env://"
     told = os.environ.get("PENSTOCK_RENDEZVOUS", "")
     if told and not told.startswith("unix-abstract:"):
         return f"tcp://{told}"
@@ -116,7 +119,7 @@ def _meeting_place() -> str:
 
 
 def shutdown() -> None:
-    """Leaves the other ranks, if init() joined them. It is called at exit, too."""
+    """Leaves the other ranks, if init() joined them. Also called at exit."""
     global _started_here
     if _started_here and dist.is_initialized():
         dist.destroy_process_group()
@@ -124,7 +127,7 @@ def shutdown() -> None:
 
 
 def is_initialized() -> bool:
-    """Whether ranks have met."""
+    """Returns whether the ranks have met."""
     return dist.is_available() and dist.is_initialized()
 
 
@@ -134,19 +137,19 @@ def _check_initialized() -> None:
 
 
 def rank() -> int:
-    """The number of this rank, from 0 on."""
+    """Returns the number of this rank, counted from 0."""
     _check_initialized()
     return dist.get_rank()
 
 
 def size() -> int:
-    """The number of ranks."""
+    """Returns the number of ranks."""
     _check_initialized()
     return dist.get_world_size()
 
 
 def local_rank() -> int:
-    """The number of this rank among those of its machine; choose the GPU by it."""
+    """Returns the number of this rank among those of its machine. Use it to choose the GPU."""
     for name in ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "MPI_LOCALRANKID",
                  "HOROVOD_LOCAL_RANK"):
         if os.environ.get(name):
@@ -156,42 +159,42 @@ def local_rank() -> int:
 
 
 def local_size() -> int:
-    """The number of ranks on this machine."""
+    """Returns the number of ranks on this machine."""
     return find_ranks().local_size
 
 
 def cross_rank() -> int:
-    """The number of this machine, if all have as many ranks."""
+    """Returns the number of this machine, if all machines have the same number of ranks."""
     return rank() // local_size()
 
 
 def cross_size() -> int:
-    """The number of machines, if all have as many ranks."""
+    """Returns the number of machines, if all have the same number of ranks."""
     return -(-size() // local_size())
 
 
 def gloo_built() -> bool:
-    """Whether this torch has gloo."""
+    """Returns whether this torch has gloo."""
     return dist.is_gloo_available()
 
 
 def nccl_built() -> bool:
-    """Whether this torch has NCCL."""
+    """Returns whether this torch has NCCL."""
     return dist.is_nccl_available()
 
 
 def mpi_built() -> bool:
-    """False: ranks do not speak MPI with each other."""
+    """Returns False, because ranks do not use MPI to communicate."""
     return False
 
 
 def mpi_threads_supported() -> bool:
-    """False: ranks do not speak MPI with each other."""
+    """Returns False, because ranks do not use MPI to communicate."""
     return False
 
 
 def _device() -> torch.device:
-    """Where tensors must be to travel."""
+    """Returns the device on which tensors must be to be sent."""
     return torch.device("cuda" if dist.get_backend() == "nccl" else "cpu")
 
 
@@ -206,11 +209,11 @@ def _finish(total: torch.Tensor, op: ReduceOp) -> torch.Tensor:
         return total
     if total.is_floating_point() or total.is_complex():
         return total.div_(size())
-    return total.div_(size(), rounding_mode="trunc")  # As Horovod, integers stay integers.
+    return total.div_(size(), rounding_mode="trunc")  # As in Horovod, integers stay integers.
 
 
 def _reduce(tensor: torch.Tensor, op: ReduceOp) -> torch.Tensor:
-    """The result, in memory of its own, wherever the tensor is."""
+    """Returns the result in memory of its own, on the tensor's device."""
     moved = tensor.detach().to(_device(), copy=True).contiguous()
     dist.all_reduce(moved, op=op.op)
     return _finish(moved, op).to(tensor.device)
@@ -219,7 +222,7 @@ def _reduce(tensor: torch.Tensor, op: ReduceOp) -> torch.Tensor:
 def allreduce(tensor: torch.Tensor, average: bool | None = None, name: str | None = None,
               compression: type[_NoCompression] = Compression.none,
               op: ReduceOp | None = None) -> torch.Tensor:
-    """Returns the mean over all ranks, or what `op` says, in a new tensor of the same shape.
+    """Returns the mean over all ranks, or the result of `op`, in a new tensor of the same shape.
 
     Averages of integers are truncated. The result has no gradient.
 
@@ -233,7 +236,7 @@ def allreduce(tensor: torch.Tensor, average: bool | None = None, name: str | Non
 
 def allreduce_(tensor: torch.Tensor, average: bool | None = None, name: str | None = None,
                op: ReduceOp | None = None) -> torch.Tensor:
-    """As allreduce(), into the tensor itself, which is returned."""
+    """Like allreduce(), but writes into the tensor itself, and returns it."""
     result = allreduce(tensor, average, name, op=op)
     with torch.no_grad():
         return tensor.copy_(result)
@@ -243,14 +246,14 @@ def grouped_allreduce(tensors: Iterable[torch.Tensor], average: bool | None = No
                       name: str | None = None,
                       compression: type[_NoCompression] = Compression.none,
                       op: ReduceOp | None = None) -> list[torch.Tensor]:
-    """allreduce() of each of the tensors."""
+    """Returns allreduce() of each of the tensors."""
     return [allreduce(tensor, average, name, compression, op) for tensor in tensors]
 
 
 def allgather(tensor: torch.Tensor, name: str | None = None) -> torch.Tensor:
     """Returns the tensors of all ranks, joined along their first dimension in the order of ranks.
 
-    The first dimension may differ from rank to rank, the others and the type may not.
+    The first dimension may differ between ranks. The other dimensions and the type may not.
     """
     _check_initialized()
     if tensor.dim() == 0:
@@ -276,7 +279,8 @@ def allgather_object(value: _T, name: str | None = None) -> list[_T]:
 
 
 def broadcast(tensor: torch.Tensor, root_rank: int, name: str | None = None) -> torch.Tensor:
-    """Returns the tensor of one rank in a new tensor; all ranks give one of the same shape."""
+    """Returns the tensor of one rank as a new tensor; all ranks give a tensor of the same shape.
+    """
     _check_initialized()
     moved = tensor.detach().to(_device(), copy=True).contiguous()
     dist.broadcast(moved, src=root_rank)
@@ -284,7 +288,7 @@ def broadcast(tensor: torch.Tensor, root_rank: int, name: str | None = None) -> 
 
 
 def broadcast_(tensor: torch.Tensor, root_rank: int, name: str | None = None) -> torch.Tensor:
-    """As broadcast(), into the tensor itself, which is returned."""
+    """Like broadcast(), but writes into the tensor itself, and returns it."""
     result = broadcast(tensor, root_rank)
     with torch.no_grad():
         return tensor.copy_(result)
@@ -301,9 +305,10 @@ def broadcast_object(value: _T | None, root_rank: int = 0, name: str | None = No
 
 def broadcast_parameters(params: Mapping[str, Any] | Iterable[tuple[str, Any]],
                          root_rank: int) -> None:
-    """Gives all ranks the tensors of one: `model.state_dict()` or `model.named_parameters()`.
+    """Sets the tensors of all ranks to those of one rank.
 
-    What is no tensor in it is left as it is.
+    `params` is `model.state_dict()` or `model.named_parameters()`. Values that are not tensors
+    stay as they are.
     """
     items = params.items() if isinstance(params, Mapping) else params
     for _, value in items:
@@ -312,7 +317,8 @@ def broadcast_parameters(params: Mapping[str, Any] | Iterable[tuple[str, Any]],
 
 
 def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int) -> None:
-    """Gives all ranks the state of one rank's optimizer, learning rates and momenta included."""
+    """Sets the optimizer's state on all ranks to that of one rank, including learning rates and
+    momenta."""
     _check_initialized()
     state = broadcast_object(_on_cpu(optimizer.state_dict()) if rank() == root_rank else None,
                              root_rank)
@@ -321,7 +327,7 @@ def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int) 
 
 
 def _on_cpu(value: Any) -> Any:
-    """The same with its tensors on the CPU, where every rank can unpickle them."""
+    """Returns the value with its tensors on the CPU, where every rank can unpickle them."""
     if isinstance(value, torch.Tensor):
         return value.detach().cpu()
     if isinstance(value, dict):
@@ -338,7 +344,7 @@ def barrier() -> None:
 
 
 def join(device: int = -1) -> int:
-    """Refuses: with Penstock no rank runs out of batches before the others."""
+    """Not supported: with Penstock no rank runs out of batches before the others."""
     raise NotImplementedError(
         "join() is for ranks with unequal numbers of steps. A Loader gives every rank the same "
         "number: remove the call. For ranks that read by other means, see "
@@ -354,7 +360,8 @@ class _Gradients:
         self._passes = passes
 
     def reduce(self) -> None:
-        """Divides by the passes that a gradient is the sum of, as Horovod does with Average."""
+        """With Average, also divides by the number of passes that a gradient sums up, like
+        Horovod."""
         gradients = [self._gradient_of(p) for group in self._optimizer.param_groups
                      for p in group["params"] if p.requires_grad]
         with torch.no_grad():
@@ -362,7 +369,7 @@ class _Gradients:
                 self._reduce_bucket(bucket)
 
     def _gradient_of(self, parameter: torch.Tensor) -> torch.Tensor:
-        # Ranks may differ in which parameters a step used; all take part in each exchange.
+        # A step may use other parameters on other ranks, but all ranks take part in each exchange.
         if parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
         if parameter.grad.is_sparse:
@@ -380,7 +387,7 @@ class _Gradients:
 
 
 def _buckets(gradients: Iterable[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
-    """In the order given, neighbours of one type and device that are not too large together."""
+    """Groups neighbours of one type and device, in the given order, up to a maximum size."""
     bucket: list[torch.Tensor] = []
     total = 0
     for gradient in gradients:
@@ -397,21 +404,22 @@ def _buckets(gradients: Iterable[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
 
 
 class _DistributedOptimizer(torch.optim.Optimizer):
-    """Mixed into the class of the optimizer by DistributedOptimizer()."""
+    """A mixin that DistributedOptimizer() adds to the class of the optimizer."""
 
     _gradients: _Gradients
-    _inner: Any  # The optimizer that was given, to which a scheduler may belong.
+    _inner: Any  # The given optimizer, to which a scheduler may belong.
     _synchronized: bool
     _skip: bool
 
     def synchronize(self) -> None:
-        """Reduces the gradients now, for code that clips or looks at them before step()."""
+        """Reduces the gradients now, for code that clips or inspects them before step()."""
         self._gradients.reduce()
         self._synchronized = True
 
     @contextlib.contextmanager
     def skip_synchronize(self) -> Iterator[None]:
-        """step() in this block leaves the gradients as they are: synchronize() was called."""
+        """In this block step() does not reduce the gradients, because synchronize() has been
+        called."""
         self._skip = True
         try:
             yield
@@ -419,13 +427,13 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             self._skip = False
 
     def step(self, closure: Callable[[], float] | None = None) -> Any:
-        """Reduces the gradients, unless synchronize() has, and steps."""
+        """Reduces the gradients, unless synchronize() has done so, and makes the step."""
         if closure is not None:
             raise ValueError("step(closure) is not possible: gradients are reduced before the step")
         if not self._skip and not self._synchronized:
             self._gradients.reduce()
         self._synchronized = False
-        self._inner._opt_called = True  # Else its scheduler warns that no step was made.
+        self._inner._opt_called = True  # Otherwise its scheduler warns that no step was made.
         return super().step()
 
     def zero_grad(self, *args: Any, **kwargs: Any) -> None:
@@ -440,15 +448,17 @@ def DistributedOptimizer(  # noqa: N802: Horovod's name.
         backward_passes_per_step: int = 1, op: ReduceOp = Average,
         gradient_predivide_factor: float = 1.0, num_groups: int = 0, groups: Any = None,
         sparse_as_dense: bool = False, process_set: Any = None) -> Any:
-    """Returns the optimizer such that step() averages the gradients over all ranks first.
+    """Returns the optimizer with a step() that first averages the gradients over all ranks.
 
-    The result is of a subclass of the optimizer's class, shares its state and its parameter groups,
-    and has synchronize() and skip_synchronize() beside. `named_parameters` is checked and not
-    needed. With `backward_passes_per_step` N you call step() after N calls of backward(), and
-    gradients are the mean of N. `num_groups`, `groups`, `gradient_predivide_factor` and
-    `sparse_as_dense` change how Horovod does it and not what comes out; they have no effect.
+    The class of the result is a subclass of the optimizer's class. The result shares the
+    optimizer's state and parameter groups, and also has synchronize() and skip_synchronize().
 
-    Raises ValueError if a name is there twice, or if `op` is neither Average nor Sum.
+    `named_parameters` is checked but not needed. With `backward_passes_per_step` N, call step()
+    after N calls of backward(); gradients are then the mean of N. `num_groups`, `groups`,
+    `gradient_predivide_factor` and `sparse_as_dense` have no effect: in Horovod they change how
+    gradients are reduced, but not the result.
+
+    Raises ValueError if a name occurs twice, or if `op` is neither Average nor Sum.
     """
     if op not in (Average, Sum):
         raise ValueError(f"DistributedOptimizer: op must be Average or Sum, not {op}")
@@ -461,7 +471,7 @@ def DistributedOptimizer(  # noqa: N802: Horovod's name.
     kind = type(optimizer)
     subclass = type(kind.__name__, (_DistributedOptimizer, kind), {})
     result: Any = object.__new__(subclass)
-    # A scheduler leaves a step() in the optimizer, which would pass ours by.
+    # A scheduler leaves a step() in the optimizer, which would hide ours.
     result.__dict__.update((key, value) for key, value in optimizer.__dict__.items()
                            if key != "step")
     result._gradients = _Gradients(result, compression, op, backward_passes_per_step)

@@ -1,6 +1,6 @@
 """Exceptions of Penstock.
 
-Each is also the built-in exception that fits, so you catch whichever you prefer:
+Each is also the built-in exception that fits, so you can catch either:
 
     try:
         loader = penstock.Loader("data")
@@ -21,7 +21,7 @@ class Error(Exception):
 
 
 class InvalidArgumentError(Error, ValueError):
-    """An option, a dataset or a spec is wrong, or they do not fit each other."""
+    """An option, a dataset or a spec is wrong, or they do not fit together."""
 
 
 class NotFoundError(Error, FileNotFoundError):
@@ -41,23 +41,23 @@ class ResourceExhaustedError(Error, MemoryError):
 
 
 class AbortedError(Error, RuntimeError):
-    """A part of the data makes servers break."""
+    """A part of the data makes servers crash."""
 
 
 class UnavailableError(Error, ConnectionError):
-    """No server was reachable for `server_timeout`. The message names each and its reason.
+    """No server was reachable for `server_timeout`. The message names each server and the cause.
 
-    The loader's state is that after the last batch. To try again:
+    The loader's state is the one after the last batch. To try again:
 
         loader.load_state_dict(loader.state_dict())
     """
 
 
 class DataLossError(Error):
-    """A record is damaged. `shard`, `offset` and `record` say where; None if it is unknown.
+    """A record is damaged. `shard`, `offset` and `record` locate it; they are None if unknown.
 
-    `shard` is the path of the file, `offset` that of the chunk in it in bytes, and `record` the
-    number of the record within the chunk.
+    `shard` is the path of the file. `offset` is the offset of the chunk in the file, in bytes.
+    `record` is the number of the record within the chunk.
     """
 
     def __init__(
@@ -77,14 +77,14 @@ class DataLossError(Error):
 
 
 class SlotsHeldError(Error, RuntimeError):
-    """With `copy="never"`: you hold so many batches that the next one has no place.
+    """With `copy="never"`: you hold so many batches that there is no free slot for the next one.
 
     Nothing is lost. Drop a batch, and ask again.
     """
 
 
 class FeedError(Error, RuntimeError):
-    """The process `penstock feed` could not be started, ended, or sent what is not understood.
+    """The process `penstock feed` could not be started, ended, or sent something unexpected.
 
     `returncode` is its exit code, or -N if signal N ended it; None if it is unknown.
     """
@@ -111,9 +111,9 @@ _BY_CODE: dict[str, type[Error]] = {
 
 
 def from_status(error: Mapping[str, Any]) -> Error:
-    """The exception for a status: `code` (such as "NOT_FOUND") and `message`.
+    """Returns the exception for a status with `code` (such as "NOT_FOUND") and `message`.
 
-    `shard`, `offset` and `record` are read too if the code is "DATA_LOSS".
+    If the code is "DATA_LOSS", also uses `shard`, `offset` and `record`.
     """
     code, message = str(error.get("code", "UNKNOWN")), str(error.get("message", ""))
     if code == "DATA_LOSS":

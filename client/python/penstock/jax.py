@@ -1,4 +1,4 @@
-"""Penstock's batches as global arrays of JAX, when several processes train together.
+"""Penstock's batches as global arrays of JAX, for several processes that train together.
 
     jax.distributed.initialize()
     loader = penstock.Loader("data", global_batch_size=4096, **penstock.jax.ranks())
@@ -23,14 +23,14 @@ _jax: Any = jax  # Parts of it are not typed.
 
 
 def ranks() -> dict[str, int]:
-    """The options `rank` and `world_size` of a Loader, as jax.distributed has them."""
+    """Returns the options `rank` and `world_size` of a Loader, taken from jax.distributed."""
     return {"rank": jax.process_index(), "world_size": jax.process_count()}
 
 
 def sharding_of_rows(axis: str = "data") -> jax.sharding.NamedSharding:
     """Spreads the first dimension over all devices of all processes, in the order of processes.
 
-    The rows of a process then lie on its own devices, and nothing travels.
+    The rows of a process then lie on its own devices, and no rows are transferred.
     """
     devices = sorted(jax.devices(), key=lambda device: (device.process_index, device.id))
     mesh = jax.sharding.Mesh(np.array(devices), (axis,))
@@ -39,15 +39,15 @@ def sharding_of_rows(axis: str = "data") -> jax.sharding.NamedSharding:
 
 def global_arrays(batch: Mapping[str, Any],
                   sharding: jax.sharding.Sharding | None = None) -> dict[str, jax.Array]:
-    """Returns the arrays of the global batch, of which each process gives its rows.
+    """Returns the arrays of the global batch. Each process contributes its rows.
 
-    `batch` is this process's, of numpy or JAX arrays [rows, ...]. The arrays have the shapes
-    [global rows, ...] and are spread as `sharding` says; by default, see sharding_of_rows().
+    `batch` is this process's batch of numpy or JAX arrays [rows, ...]. The results have the shapes
+    [global rows, ...] and are spread by `sharding`; default: sharding_of_rows().
 
     On CPUs the arrays may share the batch's memory. They hold its slot until they are gone.
 
-    Raises ValueError if the rows do not divide by the devices: choose a global_batch_size that
-    does, and not remainder="short".
+    Raises ValueError if the devices do not divide the rows. Choose a global_batch_size that they
+    divide, and do not use remainder="short".
     """
     chosen = sharding or sharding_of_rows()
     rows = batch.global_rows if isinstance(batch, Batch) else None

@@ -28,14 +28,14 @@ _STATE_VERSION = 1
 
 
 class Loader:
-    """Batches for one rank of a training, in an order that dataset, seed and step alone decide.
+    """Batches for one rank of a training. Dataset, seed and step alone determine their order.
 
     One `for` reads until the end of the epoch, and the next `for` reads the next epoch. If you
-    leave a `for` early, the next one continues behind the batch that you had last.
+    leave a `for` early, the next one continues after the last batch that you got.
 
-    Everything is checked, and described, when the Loader is made. Fetching begins with the first
-    batch that is asked for. Batches are fetched and decoded by a process of its own, `penstock
-    feed`, into memory that it shares with this one.
+    The constructor checks all options and reads the dataset's description. Fetching begins when
+    you ask for the first batch. A separate process, `penstock feed`, fetches and decodes batches
+    into memory that it shares with this one.
 
     Example:
         with penstock.Loader("data", global_batch_size=4096, seed=7, output="torch") as loader:
@@ -45,51 +45,51 @@ class Loader:
                 torch.save({"loader": loader.state_dict()}, "checkpoint.pt")
 
     Args:
-        dataset: a folder of shards, a manifest, or "server:PATH" for the manifest at PATH beneath
-            the data root of the servers.
-        servers: "local:" decodes on this machine; else "HOST:PORT", "dns:///HOST:PORT" or
-            "file:PATH", or several of these in a list.
+        dataset: a folder of shards, a manifest, or "server:PATH" for the manifest at PATH below
+            the servers' data root.
+        servers: "local:" decodes on this machine. Otherwise "HOST:PORT", "dns:///HOST:PORT" or
+            "file:PATH", or a list of these.
         spec: a built-in decode spec ("chess", "images-train", "images-eval"), the path of a file,
             or the text of a spec, which has a "{". None: made from the data.
         global_batch_size: rows of a step over all ranks.
-        seed: of the order.
+        seed: the seed of the order.
         split: "train", "holdout" or "all".
-        dtype: what numeric tensors travel as: "i8", "bf16", "f32", "f64", or "packed": the records' own
-            bits, an eighth of the bytes, under the names of the features. "auto" takes "packed"
-            where a spec expands bits.
+        dtype: the type in which numeric tensors are sent: "i8", "bf16", "f32", "f64" or "packed".
+            "packed" sends the records' own bits, an eighth of the bytes, under the names of the
+            features. "auto" chooses "packed" if the spec expands bits.
         shuffle: False reads every epoch in the order of the files.
-        remainder: of an epoch's rows after the last full step: "drop", "short" (a shorter step) or
-            "carry" (the first rows of the next epoch's first step).
-        epochs: how many; None: without end.
-        max_steps: stop after so many steps; None: no limit.
-        rank, world_size: this rank, and how many there are. None: from torch.distributed if it is
-            initialised, else from the launcher's variables (torchrun, mpirun, srun, ...).
-        local_size: ranks on this machine, which share its cores and memory with "local:". None:
-            as the launcher says.
-        lanes, window_chunks, strip_rows: of the shuffle; None: the defaults.
-        look_ahead: memory for batches: bytes, or text such as "256MiB". None: 64 MiB, or four
+        remainder: what happens to an epoch's rows after the last full step: "drop", "short" (a
+            shorter step) or "carry" (they begin the next epoch's first step).
+        epochs: number of epochs; None: no end.
+        max_steps: number of steps; None: no limit.
+        rank, world_size: this rank, and the number of ranks. None: from torch.distributed if it
+            is initialised, else from the launcher's variables (torchrun, mpirun, srun, ...).
+        local_size: number of ranks on this machine, which share its cores and memory with
+            "local:". None: from the launcher.
+        lanes, window_chunks, strip_rows: parameters of the shuffle; None: the defaults.
+        look_ahead: memory for batches, in bytes or as text such as "256MiB". None: 64 MiB, or four
             batches if they take more. It counts in the memory of both processes.
         server_timeout: seconds without any server until an UnavailableError.
-        on_error: "fail" or "replace" records that are damaged or cannot be decoded.
-        checksums: whether every part that servers send has a checksum, which is verified.
+        on_error: "fail" on damaged or undecodable records, or "replace" them.
+        checksums: whether servers send a checksum with every part, which is then verified.
         record_ids: whether `Batch.record_ids` is filled.
         data_root: the folder of the shards for "local:"; None: the manifest's own.
-        tls, tls_ca, tls_cert, tls_key, tls_server_name, token_file: how to talk to servers.
-        connections: to each server; None: one, and a second when it is saturated.
+        tls, tls_ca, tls_cert, tls_key, tls_server_name, token_file: TLS and token for servers.
+        connections: connections to each server; None: one, and a second one when it is saturated.
         shm: whether shared memory of servers on this machine is used.
-        threads, memory_budget: for "local:"; None: all cores and a quarter of the memory, divided
+        threads, memory_budget: for "local:". None: all cores and a quarter of the memory, divided
             by `local_size`.
-        output: what tensors are: "numpy", "torch" or "jax" arrays. None of them is a copy.
+        output: the type of tensors: "numpy", "torch" or "jax" arrays. None of them is a copy.
         layout: "NCHW" gives views [N, C, H, W] of images, which are uint8 [N, H, W, C].
-        copy: what to do when you hold so many batches that few slots are left: "auto" hands out
-            copies and warns once, "never" raises SlotsHeldError; "always" copies every batch.
-        pin: "register" makes the memory known to CUDA, so that `Batch.to("cuda",
-            non_blocking=True)` copies straight from it. Then copy by `Batch.to` alone: after
+        copy: what to do if you hold so many batches that few slots are left. "auto" hands out
+            copies and warns once, "never" raises SlotsHeldError, and "always" copies every batch.
+        pin: "register" registers the memory with CUDA, so that `Batch.to("cuda",
+            non_blocking=True)` copies straight from it. Then copy only with `Batch.to`: after
             `batch["x"].to("cuda", non_blocking=True)` nothing keeps the memory until the copy has
             ended. None: the copy goes through torch's own pinned memory.
 
     Errors:
-        FileNotFoundError: no dataset, spec or file of credentials of that name.
+        FileNotFoundError: there is no dataset, spec or file of credentials of that name.
         ValueError: an option is wrong, or does not fit the data; the message names it.
         DataLossError: the manifest or a shard is damaged.
         UnavailableError: no server could be reached.
@@ -160,12 +160,12 @@ class Loader:
             )
         except InvalidArgumentError as error:
             raise in_keywords(error) from None
-        # Ends the feed with the Loader; _stream does so at the interpreter's end.
+        # Ends the feed when the Loader is collected; _stream does so at the interpreter's exit.
         self._finalizer = weakref.finalize(self, self._stream.close)
         self._finalizer.atexit = False
         batches.register_pytrees()
 
-    # What it reads.
+    # What the Loader reads.
 
     @property
     def tensors(self) -> tuple[TensorSpec, ...]:
@@ -179,21 +179,21 @@ class Loader:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Names of the classes of a folder of images, by number; empty for other data."""
+        """Names of the classes of a folder of images, by number. Empty for other data."""
         return tuple(self._stream.ready["classes"])
 
     @property
     def records(self) -> int:
-        """How many records the split has, over all ranks."""
+        """Number of records of the split, over all ranks."""
         return int(self._stream.ready["records"])
 
     @property
     def steps_per_epoch(self) -> int:
-        """Steps of an epoch that is read from its beginning, the same on all ranks."""
+        """Number of steps of a complete epoch, the same on all ranks."""
         return int(self._stream.ready["steps_per_epoch"])
 
     def __len__(self) -> int:
-        """Steps of an epoch."""
+        """Number of steps of an epoch."""
         return self.steps_per_epoch
 
     @property
@@ -203,7 +203,7 @@ class Loader:
 
     @property
     def batch_size(self) -> int:
-        """The most rows that a batch of this rank has."""
+        """The largest number of rows in a batch of this rank."""
         return self._stream.layout.rows
 
     @property
@@ -213,7 +213,7 @@ class Loader:
 
     @property
     def world_size(self) -> int:
-        """How many ranks there are."""
+        """Number of ranks."""
         return self._ranks.world_size
 
     @property
@@ -223,7 +223,8 @@ class Loader:
 
     @property
     def order_fingerprint(self) -> str:
-        """16 hex digits: equal if and only if content, split, seed and shuffle are."""
+        """16 hex digits, which are equal if and only if the order is: the same content, split,
+        seed, shuffle, lanes, window_chunks and strip_rows."""
         return self._stream.layout.order_fingerprint
 
     @property
@@ -236,18 +237,18 @@ class Loader:
         """
         epoch, position, ended = self._stream.place()
         left = self.records - position
-        # Fewer rows than a step are left out, or are none.
+        # Rows that do not fill a step are dropped, or there are none.
         return epoch + (ended or left < (self.global_batch_size if self._drops else 1))
 
     # Reading.
 
     def __iter__(self) -> Iterator[Batch]:
-        """The batches up to the end of the present epoch.
+        """Returns the batches up to the end of the current epoch.
 
-        Errors of `next`, beside those of the constructor:
+        Errors of `next`, in addition to those of the constructor:
             DataLossError: a damaged record, with `on_error="fail"`.
             SlotsHeldError: with `copy="never"`, too many batches are held.
-            FeedError: the feed was killed. `state_dict()` and `load_state_dict()` work still; the
+            FeedError: the feed was killed. `state_dict()` and `load_state_dict()` still work; the
                 latter starts another feed.
             RuntimeError: the Loader is closed, or this is a forked child.
         """
@@ -255,11 +256,11 @@ class Loader:
         return _Epoch(self)
 
     def map(self, function: Function) -> MappedLoader:
-        """A loader of `function(batch, rng)`, which runs here when a batch is taken.
+        """Returns a loader of `function(batch, rng)`, which runs here when a batch is taken.
 
-        `rng` draws for each row by (seed, epoch, place in the epoch), so the results do not depend
-        on the world size; see RowRandom. If the function returns a mapping, you get a Batch at the
-        place of the one that it took; other results you get as they are.
+        `rng` draws for each row by (seed, epoch, position in the epoch), so the results do not
+        depend on the world size; see RowRandom. If the function returns a mapping, you get a Batch
+        with it, at the place of the original batch. Other results you get as they are.
 
         Example:
             def flip(batch, rng):
@@ -275,23 +276,23 @@ class Loader:
     # State.
 
     def state_dict(self, after: Batch | None = None) -> State:
-        """Where to resume: {"version": 1, "cursor": "ps1-..."}, the same on all ranks.
+        """Returns where to resume: {"version": 1, "cursor": "ps1-..."}. The same on all ranks.
 
-        It is the place behind the batch that was handed out last, or behind the batch `after`.
-        Give `after` if something fetches ahead of your training.
+        The place is after the last batch that was handed out, or after the batch `after`. Give
+        `after` if something fetches ahead of your training.
 
-        It works after the feed's death and after close() too.
+        This also works after the feed has died, and after close().
         """
         if after is None:
             return {"version": _STATE_VERSION, "cursor": self._stream.cursor()}
         return {"version": _STATE_VERSION, "cursor": after.cursor}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continues where `state` says, with any world size and global batch size.
+        """Continues at `state`, with any world size and global batch size.
 
         Errors:
-            ValueError: it is no state of a Loader, or one of another dataset, split, seed or
-                shuffle.
+            ValueError: it is not a state of a Loader, or it belongs to another order: another
+                dataset, split, seed, shuffle, lanes, window_chunks or strip_rows.
         """
         self._stream.seek(self._cursor_of(state))
 
@@ -310,18 +311,18 @@ class Loader:
             )
         return cursor
 
-    # Telling.
+    # Reporting.
 
     def stats(self) -> dict[str, Any]:
-        """What was counted. "feed" has what the feed says, as `penstock stream --json` names it.
+        """Returns counters. "feed" has those of the feed, named as in `penstock stream --json`.
 
         batches, rows, bytes: handed out since the Loader was made.
         wait_seconds, waits: how long, and how often, `next` blocked.
         first_batch_seconds: how long it blocked for the first batch of each start.
-        elapsed_seconds: since the first batch.
-        slots, held: batches that the memory has room for, and those that you hold.
+        elapsed_seconds: time since the first batch.
+        slots, held: number of batches that fit into the memory, and that you hold.
 
-        The feed is given a second to answer; if it does not, its last answer stands.
+        The feed has one second to answer. Without an answer, "feed" has its last counters.
         """
         waits = self._stream.waits
         return {
@@ -336,7 +337,7 @@ class Loader:
         }
 
     def verdict(self) -> verdicts.Verdict:
-        """Whether training waits for its input; see Verdict for what this covers.
+        """Returns whether training waits for its input. See Verdict for what this covers.
 
         Example:
             print(loader.verdict())   # compute-bound: 0.2 % of 61 s waiting for batches
@@ -348,7 +349,7 @@ class Loader:
     # Ending.
 
     def close(self) -> None:
-        """Ends the feed. Batches that you hold stay valid. May be called again."""
+        """Ends the feed. Batches that you hold stay valid. You may call this again."""
         self._finalizer()
 
     def __enter__(self) -> Loader:
@@ -388,7 +389,7 @@ class _Spawner:
         self._options = options
         spec = options["spec"]
         self._spec = spec if isinstance(spec, str) and "{" in spec else None
-        feed_arguments(dataset, options)  # Raises, if a value is of a wrong type.
+        feed_arguments(dataset, options)  # Raises if a value has a wrong type.
 
     def __call__(self) -> Feed:
         if self._spec is None:
@@ -397,7 +398,7 @@ class _Spawner:
         with open(fd, "wb") as file:
             file.write(self._spec.encode())
             file.flush()
-            # The feed opens it anew, and so reads from the beginning.
+            # The feed opens the file anew, and so reads from the beginning.
             options = {**self._options, "spec": f"/proc/self/fd/{fd}"}
             return Feed(feed_arguments(self._dataset, options), [fd])
 
@@ -408,7 +409,7 @@ class _Epoch(Iterator[Batch]):
     __slots__ = ("_loader", "_take", "_done")
 
     def __init__(self, loader: Loader) -> None:
-        self._loader = loader  # Lives for as long as it is read.
+        self._loader = loader  # Keeps the Loader alive while it is read.
         self._take = loader._stream.take
         self._done = False
 
@@ -429,7 +430,7 @@ class EvaluationLoader(Loader):
     """A Loader whose every `for` reads a split from its beginning. Made by evaluate_loader()."""
 
     def __iter__(self) -> Iterator[Batch]:
-        """The batches of the whole split."""
+        """Returns the batches of the whole split."""
         if not self._stream.untouched:
             self._stream.seek("")
         return super().__iter__()
@@ -438,15 +439,16 @@ class EvaluationLoader(Loader):
 def evaluate_loader(
     dataset: PathLike, *, split: str = "holdout", shuffle: bool = False, **options: Any
 ) -> EvaluationLoader:
-    """A loader for evaluation: each `for` reads every record of a split exactly once.
+    """Returns a loader for evaluation: each `for` reads every record of a split exactly once.
 
-    The last step may be shorter, so that no record is left out. With several ranks each record is
-    read by one of them, and all have equally many steps; a rank's last batch may have no rows.
+    The last step may be shorter, so that no record is left out. With several ranks, each record is
+    read by one of them, and all have the same number of steps. A rank's last batch may have no
+    rows.
 
     Args:
-        dataset, split, shuffle, options: as of Loader. `epochs` and `remainder` are not options.
+        dataset, split, shuffle, options: as for Loader. `epochs` and `remainder` are not options.
 
-    Errors: as of Loader.
+    Errors: as for Loader.
 
     Example:
         validation = penstock.evaluate_loader("data", global_batch_size=1024)

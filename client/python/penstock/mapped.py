@@ -1,4 +1,4 @@
-"""Functions that batches go through when they are taken."""
+"""Functions that run on batches when they are taken."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Function = Callable[[Batch, RowRandom], Any]
 
 
 class MappedLoader:
-    """A loader with functions that its batches go through. Made by Loader.map().
+    """A loader that runs functions on its batches. Made by Loader.map().
 
-    It reads from the Loader that it was made of: both have one place in the order. If a function
-    raises, its batch counts as handed out, as one does whose `for` body raises: to take it again,
-    load the state that `state_dict()` had before.
+    It reads from the Loader from which it was made, and both share one place in the order. If a
+    function raises, its batch counts as handed out, just as if the body of a `for` raises. To take
+    the batch again, load the state that `state_dict()` returned before.
     """
 
     def __init__(self, loader: Loader, functions: tuple[Function, ...]) -> None:
@@ -27,7 +27,7 @@ class MappedLoader:
         self._functions = functions
 
     def __iter__(self) -> Iterator[Any]:
-        """The results up to the end of the present epoch."""
+        """Returns the results up to the end of the current epoch."""
         return map(self._apply, iter(self.loader))
 
     def _apply(self, batch: Batch) -> Any:
@@ -39,22 +39,22 @@ class MappedLoader:
         return result
 
     def map(self, function: Function) -> MappedLoader:
-        """A loader with one more function, which has draws of its own."""
+        """Returns a loader with one more function, which has random draws of its own."""
         return MappedLoader(self.loader, (*self._functions, function))
 
     def __len__(self) -> int:
         return len(self.loader)
 
     def state_dict(self, after: Batch | None = None) -> State:
-        """As of Loader."""
+        """Like Loader.state_dict()."""
         return self.loader.state_dict(after)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """As of Loader."""
+        """Like Loader.load_state_dict()."""
         self.loader.load_state_dict(state)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "loader":  # Of a copy that is being made.
+        if name == "loader":  # In a copy that is being made.
             raise AttributeError(name)
         return getattr(self.loader, name)
 

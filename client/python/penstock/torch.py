@@ -1,6 +1,6 @@
 """Penstock in a DataLoader of PyTorch.
 
-You need this only where code insists on a DataLoader: a Loader is an iterable of batches itself.
+You need this only if other code requires a DataLoader: a Loader itself is an iterable of batches.
 
     dataset = penstock.torch.IterableDataset("data", global_batch_size=4096)
     for batch in torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=0):
@@ -29,14 +29,14 @@ _ADVICE = ("A penstock dataset cannot be read in a worker process of a DataLoade
 class IterableDataset(torch.utils.data.IterableDataset[Batch]):
     """The batches of a Loader as a dataset: `DataLoader(dataset, batch_size=None)`.
 
-    `dataset` and the options are those of penstock.Loader, with output="torch"; or `dataset` is a
-    Loader, or what its map() gave. An item is a Batch: a dict of tensors [rows, ...]. One pass of
-    the DataLoader reads to the end of the epoch, and the next pass reads the next epoch.
+    `dataset` and the options are those of penstock.Loader, with output="torch". `dataset` may also
+    be a Loader, or the result of its map(). An item is a Batch: a dict of tensors [rows, ...]. One
+    pass of the DataLoader reads to the end of the epoch, and the next pass reads the next epoch.
 
-    `state_dict()` and `load_state_dict()` are the Loader's, which torchdata's StatefulDataLoader
-    and Lightning call.
+    `state_dict()` and `load_state_dict()` are the Loader's. torchdata's StatefulDataLoader and
+    Lightning call them.
 
-    Raises what Loader raises; and RuntimeError, with advice, in a worker process.
+    Raises the exceptions of Loader. In a worker process, raises RuntimeError with advice.
 
         from torchdata.stateful_dataloader import StatefulDataLoader
 
@@ -61,15 +61,15 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):
         return iter(self.loader)
 
     def __len__(self) -> int:
-        """Steps of an epoch."""
+        """Number of steps of an epoch."""
         return len(self.loader)
 
     def state_dict(self, after: Batch | None = None) -> dict[str, Any]:
-        """Where to resume: behind the batch that was handed out last, or behind `after`."""
+        """Returns where to resume: after the last batch that was handed out, or after `after`."""
         return self.loader.state_dict(after)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continues where `state` says; another world size is fine."""
+        """Continues at `state`; another world size is fine."""
         self.loader.load_state_dict(state)
 
     def close(self) -> None:
@@ -77,4 +77,4 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):
         self.loader.close()
 
     def __reduce__(self) -> NoReturn:
-        raise RuntimeError(_ADVICE)  # Workers that are spawned get the dataset by pickle.
+        raise RuntimeError(_ADVICE)  # Spawned workers get the dataset by pickle.

@@ -1,4 +1,4 @@
-"""Whether training waits for its input, in a few words."""
+"""Tells in a few words whether training waits for its input."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-_WAITS = 0.05  # A share of the time that is worth doing something about.
-_SOON = 1.0  # Seconds after which a share says something.
+_WAITS = 0.05  # A share of the time from which on waiting is worth fixing.
+_SOON = 1.0  # Seconds after which a share is meaningful.
 
 Bound = Literal["input", "compute", "unknown"]
 
@@ -19,13 +19,13 @@ class Verdict:
     bound: "input" if more than 5 % of the time was spent waiting for batches, "compute" if less
         was, "unknown" in the first second.
     waiting: the share of the time that was spent waiting, from 0 to 1.
-    seconds: how much time this covers. The wait for the first batch after a start or a
-        `load_state_dict` is not in it.
-    late: servers that missed deadlines, with how many requests; their work went to others.
-    away: servers without a connection, and why.
+    seconds: the time that this covers, without the wait for the first batch after a start or a
+        `load_state_dict`.
+    late: servers that missed deadlines, with the number of requests; others did their work.
+    away: servers without a connection, with the cause.
 
-    It covers this rank alone, and what blocks inside `next`: neither copies to a device nor your
-    own functions, `map`'s included.
+    It covers this rank only, and only the time that `next` blocks. Copies to a device and your own
+    functions, including those of `map`, do not count.
     """
 
     bound: Bound
@@ -50,7 +50,8 @@ class Verdict:
 
 
 def judge(waited: float, elapsed: float, servers: Sequence[Mapping[str, Any]]) -> Verdict:
-    """The verdict on `waited` of `elapsed` seconds, with the servers of the feed's STATS."""
+    """Returns the verdict on `waited` of `elapsed` seconds, with the servers of the feed's STATS.
+    """
     waiting = min(1.0, waited / elapsed) if elapsed > 0 else 0.0
     bound: Bound = "unknown"
     if elapsed >= _SOON:
