@@ -1,9 +1,9 @@
 """CRC-32C of many records at once, with NumPy.
 
 TFRecord files store two checksums with each record, and Python has no fast CRC-32C. A CRC without
-its initial value is linear: the CRC of a text is the XOR of the CRCs of its parts, each as if
-zeros stood in place of the others. So records are cut into blocks, all blocks are looked up side
-by side, and the results are combined.
+its initial value is linear: the CRC of a text is the XOR of the CRCs of its parts, each computed
+with zeros in place of the others. So this module cuts records into blocks, looks up all blocks
+side by side, and combines the results.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 _U32 = npt.NDArray[np.uint32]
 
-_BLOCK = 16  # Bytes looked up at once, by two.
-_BLOCK_BITS = 4  # _BLOCK is 2 to this.
+_BLOCK = 16  # Bytes that are looked up at once, two at a time.
+_BLOCK_BITS = 4  # _BLOCK is 2 to this power.
 _MOST_HALVINGS = 4  # A row has at most _BLOCK << 4 bytes.
-_PART = 1 << 20  # Bytes of records looked up before the next are: what caches hold.
+_PART = 1 << 20  # Bytes of records that are looked up in one pass: as much as caches hold.
 _ONES = np.uint32(0xFFFFFFFF)
 
 
@@ -40,7 +40,7 @@ def _byte_table() -> _U32:
 
 @functools.cache
 def _block_table() -> _U32:
-    """[8, 65536]: the CRC of the two bytes at 2k of a block whose other bytes are 0."""
+    """Returns [8, 65536]: the CRC of the two bytes at 2k of a block whose other bytes are 0."""
     bytes_at = np.empty((_BLOCK, 256), np.uint32)
     bytes_at[-1] = _byte_table()
     for place in range(_BLOCK - 2, -1, -1):
@@ -51,7 +51,7 @@ def _block_table() -> _U32:
 
 @functools.cache
 def _shift_table(bits: int) -> _U32:
-    """[2, 65536]: what 2^bits more zero bytes make of a CRC, by its low and its high half."""
+    """Returns [2, 65536]: a CRC after 2^bits more zero bytes, by its low and its high half."""
     if bits > 0:
         return _shift(_shift_table(bits - 1), bits - 1)
     halves = np.arange(65536, dtype=np.uint32)
@@ -74,7 +74,8 @@ def _shift_each(crc: _U32, counts: npt.NDArray[np.int64], first_bits: int) -> _U
 
 
 def _rows_of(data: bytes, halvings: int) -> _U32:
-    """The CRCs of the rows of _BLOCK << halvings bytes, from 0 on, without the final XOR."""
+    """Returns the CRCs of the rows of _BLOCK << halvings bytes, with initial value 0 and without
+    the final XOR."""
     table = _block_table()
     words = np.frombuffer(data, "<u2").reshape(-1, _BLOCK // 2)
     crc = np.empty(len(words), np.uint32)
@@ -101,8 +102,8 @@ def _padded(records: Sequence[bytes], lengths: npt.NDArray[np.int64], row: int) 
 def crc32c(records: Sequence[bytes]) -> _U32:
     """Returns the CRC-32C of each record, uint32 [len(records)].
 
-    Zeros in front of a record change nothing, since the register starts at 0; its real start, all
-    ones, is added as a function of the length alone.
+    Zeros in front of a record change nothing, because the register starts at 0. The real initial
+    value, all ones, is added at the end: its effect depends only on the length.
     """
     lengths: npt.NDArray[Any] = np.fromiter(map(len, records), np.int64, len(records))
     if len(records) == 0:
@@ -132,7 +133,7 @@ def masked_crc32c(records: Sequence[bytes]) -> _U32:
 
 
 def frame(records: Sequence[bytes]) -> bytes:
-    """Returns the records as they stand in a TFRecord file: length, its CRC, record, its CRC."""
+    """Returns the records as they are in a TFRecord file: length, its CRC, record, its CRC."""
     lengths = np.fromiter(map(len, records), "<u8", len(records)).tobytes()
     headers = [lengths[at:at + 8] for at in range(0, len(lengths), 8)]
     header_crcs = masked_crc32c(headers).astype("<u4").tobytes()

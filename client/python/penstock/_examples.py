@@ -14,15 +14,16 @@ KINDS = {"bytes": 1, "float": 2, "int64": 3}
 _TAGS = {kind: bytes((number << 3 | 2,)) for kind, number in KINDS.items()}
 _LARGEST_EXACT = 1 << 24  # Integers up to this are exact as float32.
 _VARINTS_AT_ONCE = 65536
-_SHIFTS = np.arange(0, 64, 7).astype(np.uint64)  # Of the ten groups of seven bits.
-_OTHER_FLOATS = ("bfloat16", "float8", "float6", "float4")  # Of ml_dtypes: NumPy's kind is V.
+_SHIFTS = np.arange(0, 64, 7).astype(np.uint64)  # For the ten groups of seven bits.
+# Types of ml_dtypes, whose kind in NumPy is V.
+_OTHER_FLOATS = ("bfloat16", "float8", "float6", "float4")
 
 # A kind, and the content of its BytesList, FloatList or Int64List; empty: no values.
 _Value = tuple[str, bytes]
 
 
 class _Unsuitable(Exception):
-    """A value that cannot be stored; Encoder says of which record and key it is."""
+    """A value cannot be stored. Encoder adds its record and key."""
 
     def __init__(self, error: type[Exception], why: str) -> None:
         super().__init__(why)
@@ -43,12 +44,13 @@ _pack_float = struct.Struct("<f").pack
 
 
 def varint(number: int) -> bytes:
-    """Returns protobuf's form of an integer from 0 to 2^64 - 1."""
+    """Returns protobuf's encoding of an integer from 0 to 2^64 - 1."""
     return _SMALL_VARINTS[number] if number < 1 << 14 else _encoded_varint(number)
 
 
 def _varints(numbers: npt.NDArray[np.int64]) -> bytes:
-    """All of them, one behind the other; negative ones have ten bytes."""
+    """Returns the encodings of all numbers, one after the other; negative numbers have ten bytes.
+    """
     unsigned = numbers.view(np.uint64)
     if unsigned.max(initial=0) < 128:
         return unsigned.astype(np.uint8).tobytes()
@@ -72,7 +74,7 @@ def _bytes_list(values: Iterable[bytes]) -> _Value:
 
 
 def _packed(kind: str, content: bytes) -> _Value:
-    """Of a FloatList or an Int64List, which are packed."""
+    """Returns the content of a FloatList or an Int64List, which are packed."""
     return kind, b"\n" + varint(len(content)) + content if content else b""
 
 
@@ -166,7 +168,7 @@ def _of_float(value: float) -> _Value:
 def _as_array(value: Any) -> npt.NDArray[Any]:
     try:
         return np.asarray(value)
-    except Exception as error:  # Of tensors on a GPU, or of types that NumPy has not.
+    except Exception as error:  # For tensors on a GPU, or types that NumPy lacks.
         raise _Unsuitable(TypeError, f"cannot store {_described(value)}: {error}") from error
 
 
@@ -175,7 +177,7 @@ def _of_other(value: Any) -> _Value:
         return _of_array(value)
     if isinstance(value, (bytearray, memoryview, np.bytes_)):
         return _bytes_list([bytes(value)])
-    if isinstance(value, (str, int, float)):  # Of subclasses, such as enum.IntEnum.
+    if isinstance(value, (str, int, float)):  # Subclasses, such as enum.IntEnum.
         base = next(kind for kind in (str, int, float) if isinstance(value, kind))
         return _BY_TYPE[base](base(value))
     if isinstance(value, (tuple, range)):
@@ -199,23 +201,23 @@ _BY_TYPE: dict[type, Callable[[Any], _Value]] = {
 
 
 class _Column:
-    """What is known of a key: its kind, once a record has shown it, and its encoded name."""
+    """A key: its encoded name, and its kind once a record has shown it."""
 
     def __init__(self, key: str, kind: str | None) -> None:
         self.key = key
         self.kind = kind
-        self.since = -1  # The record that decided the kind; -1: the caller.
-        self.name = _field(1, key.encode()) + b"\x12"  # And the tag of the value.
+        self.since = -1  # The record that decided the kind; -1: the caller did.
+        self.name = _field(1, key.encode()) + b"\x12"  # With the tag of the value.
 
     def entry(self, kind: str, content: bytes) -> bytes:
-        """An entry of Features' map."""
+        """Returns an entry of Features' map."""
         feature = _TAGS[kind] + varint(len(content)) + content
         entry = self.name + varint(len(feature)) + feature
         return b"\n" + varint(len(entry)) + entry
 
 
 class Encoder:
-    """Encodes records, and holds every key to the kind that it began with.
+    """Encodes records, and keeps every key to the kind of its first value.
 
     `kinds` decides the kind of some keys beforehand: "bytes", "float" or "int64".
     """
@@ -230,7 +232,7 @@ class Encoder:
     def encode(self, record: Mapping[str, Any]) -> bytes:
         """Returns the serialized tf.train.Example of the next record.
 
-        TypeError or ValueError name the record, counted from 0, and the key.
+        Messages of TypeError and ValueError have the record, counted from 0, and the key.
         """
         if not isinstance(record, Mapping):
             raise TypeError(f"record {self.records}: a dict is needed, and this is "

@@ -1,4 +1,4 @@
-"""The process `penstock feed`: how it is started, talked to and ended, and what its death means."""
+"""The process `penstock feed`: starts it, communicates with it, ends it and explains its death."""
 
 from __future__ import annotations
 
@@ -25,30 +25,31 @@ _LAST_LINES = 8
 _SOCKET_BYTES = 1 << 20
 _RECEIVE_BYTES = 1 << 20
 _END_SECONDS = 2.0
-_USAGE_ERROR = 2  # The exit code of wrong options.
-_WARNING = "warning: "  # Of lines that an operator should see.
-_PREFIX = "penstock: "  # Of the line that says why it ends.
-_POLL_MS = 100  # How late a signal or a line of the feed may be noticed.
+_USAGE_ERROR = 2  # The exit code for wrong options.
+_WARNING = "warning: "  # Begins lines that an operator should see.
+_PREFIX = "penstock: "  # Begins the line with the cause of the feed's end.
+_POLL_MS = 100  # The longest delay in noticing a signal or a line of the feed.
 
 
 class FeedLog:
-    """What the feed writes to standard error, as records of the logger "penstock".
+    """Passes the feed's standard error on to the logger "penstock".
 
-    The lines go to a file in memory. A pipe would stop the feed if nobody read it, and a thread
-    that reads would compete for the interpreter.
+    The lines go to a file in memory. A pipe would block the feed if nobody read it, and a reading
+    thread would compete for the interpreter.
     """
 
     def __init__(self) -> None:
         self.fd = os.memfd_create("penstock-feed-log", os.MFD_CLOEXEC)
-        fcntl.fcntl(self.fd, fcntl.F_SETFL, os.O_APPEND)  # So that truncating needs no agreement.
+        # So that truncating needs no agreement with the feed.
+        fcntl.fcntl(self.fd, fcntl.F_SETFL, os.O_APPEND)
         self.last_lines: collections.deque[str] = collections.deque(maxlen=_LAST_LINES)
         self._offset = 0
         self._rest = b""
 
     def forward(self, *, final: bool = False, quiet: bool = False) -> None:
-        """Logs the lines that are new; with `final` also one without its end.
+        """Logs the new lines. With `final`, also logs an unfinished line.
 
-        With `quiet` it only remembers them: an exception will say them.
+        With `quiet`, only remembers them, because an exception will contain them.
         """
         if self.fd < 0:
             return
@@ -74,7 +75,7 @@ class FeedLog:
                            text.removeprefix(_WARNING))
 
     def close(self, quiet: bool = False) -> None:
-        """Logs what is left, and frees the memory."""
+        """Logs the rest, and frees the memory."""
         if self.fd >= 0:
             self.forward(final=True, quiet=quiet)
             os.close(self.fd)
@@ -84,7 +85,7 @@ class FeedLog:
 class Feed:
     """A running `penstock feed` and the socket to it.
 
-    It is in a session of its own, and ends when the socket is shut down or this process ends.
+    It runs in a session of its own, and ends when the socket is shut down or this process ends.
     """
 
     def __init__(self, arguments: Sequence[str], pass_fds: Sequence[int] = ()) -> None:
@@ -125,7 +126,7 @@ class Feed:
             raise FeedError(f"{path} cannot be started: {error.strerror}") from error
 
     def send(self, data: bytes, fd: int | None = None) -> None:
-        """Sends `data`, waiting for room if there is none. FeedError: the feed has ended."""
+        """Sends `data`; waits if there is no room. FeedError: the feed has ended."""
         rights = [] if fd is None else [_rights(fd)]
         try:
             while data:
@@ -135,7 +136,7 @@ class Feed:
             raise self.death() from None
 
     def receive(self) -> bytes:
-        """What has arrived; b"" if nothing has. FeedError: the feed has ended."""
+        """Returns what has arrived; b"" if nothing has. FeedError: the feed has ended."""
         try:
             data = self.socket.recv(_RECEIVE_BYTES, socket.MSG_DONTWAIT)
         except (BlockingIOError, InterruptedError):
@@ -147,7 +148,8 @@ class Feed:
         return data
 
     def wait(self, milliseconds: int = _POLL_MS) -> bool:
-        """Waits until receive() has something, for a time; forwards the feed's lines meanwhile."""
+        """Waits for at most a limited time until receive() has something. Forwards the feed's
+        lines meanwhile."""
         arrived = bool(self._poll.poll(min(milliseconds, _POLL_MS)))
         if not arrived or time.monotonic() >= self._next_log:
             self.forward_log()
@@ -160,11 +162,11 @@ class Feed:
 
     @property
     def log_due(self) -> bool:
-        """Whether new lines were not looked for in a while."""
+        """Whether this has not looked for new lines for a while."""
         return time.monotonic() >= self._next_log
 
     def death(self) -> Error:
-        """The exception for a feed that ended though nobody closed it."""
+        """Returns the exception for a feed that ended although nobody closed it."""
         returncode = self._returncode()
         self.log.forward(final=True, quiet=returncode == _USAGE_ERROR)
         lines = list(self.log.last_lines)
@@ -177,7 +179,8 @@ class Feed:
         return FeedError(text, returncode)
 
     def _returncode(self) -> int | None:
-        """Of the process, which is about to end; None if other code has taken it."""
+        """Returns the exit code of the process, which is about to end; None if other code has
+        taken it."""
         if self.process.returncode is not None:
             return self.process.returncode
         deadline = time.monotonic() + _END_SECONDS
@@ -197,14 +200,14 @@ class Feed:
         return self.process.poll() is not None
 
     def shut(self) -> None:
-        """Tells the feed to end, and a thread that waits that nothing will come."""
+        """Tells the feed to end, and ends the wait of a reading thread."""
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
 
     def close(self, quiet: bool = False) -> None:
         """Ends the feed, by force if it does not end by itself. May be called again.
 
-        `quiet`: what it says at last is not logged.
+        `quiet`: its last lines are not logged.
         """
         if os.getpid() != self.owner:
             return self.abandon()
@@ -212,7 +215,7 @@ class Feed:
         self.socket.close()
         try:
             self.process.wait(_END_SECONDS)
-        except BaseException as error:  # Ctrl-C too: what is not killed now, nobody kills later.
+        except BaseException as error:  # Including Ctrl-C: nobody would kill the feed later.
             self.process.kill()
             self.process.wait()
             if not isinstance(error, subprocess.TimeoutExpired):
@@ -221,12 +224,12 @@ class Feed:
             self.log.close(quiet)
 
     def abandon(self) -> None:
-        """In a forked child: lets go of what belongs to the parent, which keeps it."""
+        """For a forked child: closes this process's references to what belongs to the parent."""
         self.socket.close()
         if self.log.fd >= 0:
             os.close(self.log.fd)
             self.log.fd = -1
-        # No child of this process: nobody should wait for it, nor warn that it runs.
+        # It is no child of this process, so nobody should wait for it, or warn that it runs.
         self.process.returncode = 0
 
 
@@ -235,7 +238,7 @@ def _rights(fd: int) -> tuple[int, int, array.array[int]]:
 
 
 def why_not_executable(path: str, error: OSError) -> str:
-    """Why a program was refused by the system."""
+    """Explains why the system refused to run a program."""
     with contextlib.suppress(OSError):
         if os.statvfs(path).f_flag & os.ST_NOEXEC:
             return (
@@ -246,7 +249,7 @@ def why_not_executable(path: str, error: OSError) -> str:
 
 
 def describe_end(returncode: int | None) -> str:
-    """How a process ended, and what that often means."""
+    """Describes how a process ended, and what that often means."""
     if returncode is None:
         return (
             "ended. Its exit code is unknown: other code of this process waits for all children, "

@@ -1,4 +1,4 @@
-"""Where the tensors of a slot lie, and how they become arrays of NumPy, torch or JAX."""
+"""Finds the tensors of a slot, and turns them into arrays of NumPy, torch or JAX."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Finish = Callable[[Any], Any]
 
 
 class TensorSpec(NamedTuple):
-    """What a tensor of a batch is. `shape` is that of one row; a batch has [rows, *shape].
+    """Describes a tensor of a batch. `shape` is that of one row; a batch has [rows, *shape].
 
     `lengths` is the name of the tensor that has the length of each row; None if all values count.
     """
@@ -57,7 +57,7 @@ class _Field(NamedTuple):
 
 
 class Layout:
-    """Makes batches of slots, as READY describes them. Immutable."""
+    """Makes batches from slots that READY describes. Immutable."""
 
     copies: RegisteredCopies | None = None
 
@@ -77,7 +77,7 @@ class Layout:
         return [field._replace(shape=(rows, *field.shape)) for field in self._fields]
 
     def make(self, base: Bytes, record: protocol.Announcement) -> Batch:
-        """The batch that lies in `base`, the bytes of a slot or a copy of them."""
+        """Returns the batch in `base`, which is the bytes of a slot or a copy of them."""
         batch = Batch()
         batch._record = record
         batch._base = base
@@ -94,11 +94,11 @@ class Layout:
         return batch
 
     def cursor(self, epoch: int, position: int) -> str:
-        """The text of a cursor of this order."""
+        """Returns the text of a cursor of this order."""
         return f"ps1-{self.order_fingerprint}-{epoch}-{position}"
 
     def record_ids(self, base: Bytes | Ids, rows: int) -> Ids:
-        """The record ids of a batch; see Batch.record_ids."""
+        """Returns the record ids of a batch; see Batch.record_ids."""
         if self._ids_offset is None:
             raise ValueError("batches have no record ids: give the loader record_ids=True")
         if base.dtype == np.int64:
@@ -107,14 +107,14 @@ class Layout:
         return ids
 
     def detached_ids(self, base: Bytes | Ids, rows: int) -> Ids:
-        """A copy of the record ids; empty if there are none."""
+        """Returns a copy of the record ids; empty if there are none."""
         if self._ids_offset is None:
             return np.empty(0, np.int64)
         ids: Ids = self.record_ids(base, rows).copy()
         return ids
 
     def detached(self) -> Layout:
-        """One that can be pickled: for batches that are made already."""
+        """Returns a layout that can be pickled, for batches that already exist."""
         other = Layout.__new__(Layout)
         other.rows, other.order_fingerprint = self.rows, self.order_fingerprint
         other.tensors, other._ids_offset = self.tensors, self._ids_offset
@@ -155,7 +155,8 @@ def _chain(steps: list[Finish]) -> Finish | None:
 
 
 def _converter(spec: TensorSpec, output: str) -> Finish | None:
-    """What makes a tensor of `output` from a NumPy array; None if that is one already."""
+    """Returns a function that makes a tensor of `output` from a NumPy array; None if it is one
+    already."""
     if output == "torch":
         return _torch_converter(spec.dtype == "bf16")
     bf16 = _bf16_view() if spec.dtype == "bf16" else None
@@ -194,6 +195,6 @@ def _channels_first(output: str) -> Finish:
 
 
 def row_bytes(spec: TensorSpec) -> int:
-    """The bytes of one row."""
+    """Returns the number of bytes of one row."""
     size = 2 if spec.dtype == "bf16" else _DTYPES[spec.dtype].itemsize
     return size * math.prod(spec.shape)

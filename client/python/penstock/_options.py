@@ -1,4 +1,4 @@
-"""The keywords of a Loader, and the options of `penstock feed` that they stand for."""
+"""Maps the keywords of a Loader to options of `penstock feed`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _servers(value: Any) -> str:
 
 
 def _seconds(value: Any) -> str:
-    """A number of seconds, or text such as "250ms"."""
+    """Accepts a number of seconds, or text such as "250ms"."""
     return value if isinstance(value, str) else f"{value}s"
 
 
@@ -34,14 +34,14 @@ def _epochs(value: Any) -> str:
 
 
 def option(name: str, value: Any) -> list[str]:
-    """A keyword as the command line has it; None and False: it is not given."""
+    """Returns a keyword as a command-line option. None and False: the option is not given."""
     if value is None or value is False:
         return []
     written = "--" + name.replace("_", "-")
     return [written] if value is True else [f"{written}={value}"]
 
 
-# Keyword, option, and how the value is written. None leaves the option out.
+# Keyword, option, and the function that writes the value. None leaves the option out.
 _VALUES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "servers": ("--servers", _servers),
     "spec": ("--spec", _path),
@@ -85,10 +85,10 @@ _KEYWORD_OF["--cursor"] = "the cursor"
 
 
 def feed_arguments(dataset: PathLike, options: Mapping[str, Any]) -> list[str]:
-    """The command line of `penstock feed`.
+    """Returns the command line of `penstock feed`.
 
     Errors:
-        TypeError: a value is of a type that its option does not take.
+        TypeError: an option does not accept a value of this type.
     """
     arguments = ["--manifest", os.fspath(dataset)]
     for keyword, value in options.items():
@@ -109,7 +109,7 @@ def _written(keyword: str, value: Any, write: Callable[[Any], str]) -> str:
 
 
 def in_keywords(error: InvalidArgumentError) -> InvalidArgumentError:
-    """The same error, with keywords in place of options."""
+    """Returns the same error, with keywords instead of options."""
     text = re.sub(
         "--[a-z][a-z-]*", lambda match: _KEYWORD_OF.get(match[0], match[0]), str(error)
     )

@@ -1,7 +1,7 @@
 """Copies to a CUDA device straight from the slots, which are registered with CUDA.
 
-A slot must not be filled again while a copy from it runs. Each copy therefore has an event, and
-its slot is held until the event has passed.
+A slot must not be filled again while a copy from it runs. So each copy has an event, and its slot
+is held until the event has completed.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from penstock._slots import Memory
 
 
 class Event(Protocol):
-    """A CUDA event that was recorded behind a copy."""
+    """A CUDA event that is recorded after a copy."""
 
     def record(self) -> None:
-        """Puts it behind what the current stream has to do."""
+        """Records it after the work that is already in the current stream."""
 
     def query(self) -> bool:
         """Whether the copy has ended."""
 
 
 class RegisteredCopies:
-    """The copies that run, with what they read. Thread-safe."""
+    """The running copies, with the memory that they read. Thread-safe."""
 
     def __init__(self, record_event: Callable[[Any], Event] | None = None) -> None:
         self._record_event = record_event or _record_event
@@ -35,16 +35,16 @@ class RegisteredCopies:
     def copy(
         self, tensors: Mapping[str, Any], base: Any, device: Any
     ) -> list[tuple[str, Any]]:
-        """Begins to copy `tensors`, which lie in `base`, to `device`."""
+        """Starts to copy `tensors`, which lie in `base`, to `device`."""
         copied = [(name, tensor.to(device, non_blocking=True)) for name, tensor in tensors.items()]
-        # The tensors too: one that does not lie in `base` keeps its own memory.
+        # The tensors too, because one that does not lie in `base` has memory of its own.
         self._running.append((self._record_event(device), (base, list(tensors.values()))))
         self.sweep()
         return copied
 
     def sweep(self) -> int:
-        """Lets go of slots whose copies have ended; returns how many copies run still."""
-        if self._sweeping.acquire(blocking=False):  # Else another thread does it.
+        """Releases slots whose copies have ended. Returns the number of copies that still run."""
+        if self._sweeping.acquire(blocking=False):  # Otherwise another thread does it.
             try:
                 while self._running and self._running[0][0].query():
                     self._running.popleft()
@@ -63,7 +63,7 @@ def _record_event(device: Any) -> Event:
 
 
 def register(memory: Memory) -> None:
-    """Makes `memory` known to CUDA, for as long as it is mapped.
+    """Registers `memory` with CUDA, for as long as it is mapped.
 
     Errors:
         RuntimeError: CUDA refuses.

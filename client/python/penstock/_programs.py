@@ -1,10 +1,10 @@
-"""Finds the programs that this package starts, and the commands that run them.
+"""Finds the programs that this package starts, and defines the commands that run them.
 
-Programs are looked for in this order; the first place that is there decides:
+Programs are searched in these places; the first one that exists decides:
 
 1. the folder that the environment variable ``PENSTOCK_BIN`` names;
 2. ``penstock/bin``, where the wheel puts them;
-3. ``build/release/bin``, if this package lies in a checkout of Penstock.
+3. ``build/release/bin``, if this package is in a checkout of Penstock.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def program(name: str) -> str:
         name: one of ``PROGRAMS``.
 
     Raises:
-        FileNotFoundError: it is not there; the message says how to build or install it.
-        PermissionError: it is there, but this machine may not execute it.
+        FileNotFoundError: it does not exist; the message says how to build or install it.
+        PermissionError: it exists, but this machine may not execute it.
 
     Example:
         >>> subprocess.run([program("penstock"), "--version"])
@@ -49,18 +49,19 @@ def program(name: str) -> str:
         raise FileNotFoundError(f"no program {path}. {advice}")
     if not os.access(path, os.X_OK):
         raise PermissionError(_why_not_executable(path))
-    return str(path.absolute())  # Still right after a change of the working folder.
+    return str(path.absolute())  # Stays right after a change of the working folder.
 
 
 def checkout() -> pathlib.Path | None:
-    """Returns the checkout of Penstock that this package lies in; None where it is installed."""
+    """Returns the checkout of Penstock that contains this package; None if the package is
+    installed."""
     root = _PACKAGE.parents[2]
     inside = (root / "client" / "python" / "penstock").resolve() == _PACKAGE
     return root if inside and (root / "CMakeLists.txt").is_file() else None
 
 
 def _installed(name: str) -> tuple[pathlib.Path, str]:
-    """Where the wheel or a build has the program, and what to do if it is not there."""
+    """Returns the program's path in the wheel or a build, and advice in case it is missing."""
     path = _PACKAGE / "bin" / name
     root = checkout()
     if root is not None and not path.is_file():
@@ -81,9 +82,9 @@ def _why_not_executable(path: pathlib.Path) -> str:
 
 
 def run(name: str) -> NoReturn:
-    """Becomes the program: this process keeps its number, its arguments and its open files.
+    """Replaces this process by the program, which keeps its process id, arguments and open files.
 
-    Ends with 127 if the program is not there and 126 if it cannot be started, as shells do.
+    Exits with 127 if the program does not exist and 126 if it cannot be started, as shells do.
     """
     try:
         path = program(name)
@@ -105,7 +106,7 @@ def _end(code: int, message: str) -> NoReturn:
 
 
 def _restore_signals() -> None:
-    """Python ignores these, and a program inherits what is ignored: `| head` would not end it."""
+    """Python ignores these signals, and a program inherits that: `| head` would not end it."""
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
 

@@ -14,7 +14,7 @@ READY, BATCH, END, ERROR, STATS = 1, 2, 3, 4, 5
 # To the feed.
 START, RELEASE, WAITING, ASK_STATS = 1, 2, 3, 4
 
-# An announcement is a plain tuple, since one is made for every batch. Its fields:
+# An announcement is a plain tuple, because one is made for every batch. Its fields:
 KIND, GENERATION, SLOT, FLAGS, STEP, EPOCH, POSITION = range(7)
 FIRST_ROW, ROWS, GLOBAL_ROWS, END_EPOCH, END_POSITION = range(7, 12)
 Announcement = tuple[int, ...]
@@ -28,14 +28,14 @@ REQUEST_BYTES = _REQUEST.size
 
 
 class Message(NamedTuple):
-    """What the feed says beside batches."""
+    """A message of the feed other than a batch."""
 
     kind: int
     generation: int
     text: str
 
     def json(self) -> dict[str, Any]:
-        """The text of READY, ERROR and STATS. ValueError: it is no JSON object."""
+        """Parses the text of READY, ERROR and STATS. ValueError: it is not a JSON object."""
         value = json.loads(self.text)
         if not isinstance(value, dict):
             raise ValueError(f"not a JSON object: {self.text[:80]}")
@@ -43,18 +43,18 @@ class Message(NamedTuple):
 
 
 def request(kind: int, generation: int, value: int) -> bytes:
-    """A message to the feed."""
+    """Returns a message to the feed."""
     return _REQUEST.pack(kind, generation, value)
 
 
 def start_request(generation: int, cursor: str, slots: int, step: int) -> bytes:
-    """START with its text; `step` is the number of the first batch."""
+    """Returns START with its text; `step` is the number of the first batch."""
     text = json.dumps({"cursor": cursor, "slots": slots, "step": step}).encode()
     return request(START, generation, len(text)) + text
 
 
 class Parser:
-    """Cuts the bytes of the socket into announcements and messages."""
+    """Splits the bytes of the socket into announcements and messages."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -64,8 +64,8 @@ class Parser:
     ) -> list[Message]:
         """Appends the announcements of `generation` to `batches`, and returns the other messages.
 
-        Announcements of other generations are dropped. Bytes of a message that is not complete
-        are kept for the next call.
+        Announcements of other generations are dropped. Bytes of an incomplete message are kept for
+        the next call.
         """
         if self._rest:
             data = self._rest + data

@@ -1,4 +1,4 @@
-"""Random draws for rows, which depend on the row alone and not on who draws for it."""
+"""Random draws for rows, which depend only on the row and not on the process that draws."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _HALF = np.uint64(32)
 _MULTIPLIERS = (np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157))
 _BUMPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 _ROUNDS = 10
-_WORDS = 4  # Of one call of the cipher.
+_WORDS = 4  # Words of one call of the cipher.
 _MASK = (1 << 64) - 1
 
 
 class RowRandom:
-    """Draws for the rows of one batch.
+    """Draws random values for the rows of one batch.
 
-    Row i draws from NumPy's Philox generator with the key (seed, epoch) and a counter that has
-    position + first_row + i in it. So the draws of a row are the same whatever the world size,
-    the batch's other rows, and the number of draws that other rows make.
+    Row i draws from NumPy's Philox generator with the key (seed, epoch) and a counter that
+    contains position + first_row + i. So the draws of a row do not depend on the world size, on
+    the batch's other rows, or on the number of draws that other rows make.
 
-    The methods draw for all rows at once. Each continues where the one before stopped:
-    `rng.uniform(0, 1)[i]` is what `rng.row(i).uniform(0, 1)` gives first.
+    The methods draw for all rows at once. Each continues where the previous one stopped:
+    `rng.uniform(0, 1)[i]` is the first result of `rng.row(i).uniform(0, 1)`.
 
     Example:
         def augment(batch, rng):
@@ -45,16 +45,17 @@ class RowRandom:
         self._key = (seed & _MASK, epoch & _MASK)
         self._first = first
         self._stage = stage
-        self._drawn = 0  # Words of each row.
+        self._drawn = 0  # Words that each row has drawn.
         self.rows = rows
 
     @classmethod
     def of_batch(cls, seed: int, batch: Batch, stage: int = 0) -> RowRandom:
-        """The draws of a batch; `stage` tells several functions on the same batch apart."""
+        """Returns the draws of a batch. `stage` distinguishes several functions on the same batch.
+        """
         return cls(seed, batch.epoch, batch.position + batch.first_row, batch.rows, stage)
 
     def row(self, i: int) -> np.random.Generator:
-        """A generator of row i alone, from its first draw on.
+        """Returns a generator for row i only, from its first draw on.
 
         Errors:
             IndexError: the batch has no row i.
@@ -68,24 +69,24 @@ class RowRandom:
         )
 
     def random(self, size: Size = ()) -> Floats:
-        """Uniform in [0, 1): float64 [rows, *size]."""
+        """Returns values that are uniform in [0, 1): float64 [rows, *size]."""
         words = self._words(_shape(size))
         draws: Floats = (words >> np.uint64(11)).astype(np.float64) * (1.0 / (1 << 53))
         return draws
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Size = ()) -> Floats:
-        """Uniform in [low, high): float64 [rows, *size]."""
+        """Returns values that are uniform in [low, high): float64 [rows, *size]."""
         return low + (high - low) * self.random(size)
 
     def integers(
         self, low: int, high: int | None = None, size: Size = ()
     ) -> npt.NDArray[np.int64]:
-        """Whole numbers in [low, high), or in [0, low) without `high`: int64 [rows, *size].
+        """Returns integers in [low, high), or in [0, low) without `high`: int64 [rows, *size].
 
-        `row(i).integers()` of NumPy draws in another way and gives other numbers.
+        NumPy's `row(i).integers()` uses another method and gives other numbers.
 
         Errors:
-            ValueError: there is no such number.
+            ValueError: the interval is empty or too large.
         """
         low, high = (0, low) if high is None else (low, high)
         if not low < high <= low + (1 << 63):
@@ -94,9 +95,9 @@ class RowRandom:
         return high_word.astype(np.int64) + low
 
     def normal(self, mean: float = 0.0, deviation: float = 1.0, size: Size = ()) -> Floats:
-        """Of the normal distribution: float64 [rows, *size].
+        """Returns values of the normal distribution: float64 [rows, *size].
 
-        `row(i).normal()` of NumPy draws in another way and gives other numbers.
+        NumPy's `row(i).normal()` uses another method and gives other numbers.
         """
         pairs = self.random((*_shape(size), 2))
         radius = np.sqrt(-2.0 * np.log1p(-pairs[..., 0]))
@@ -104,12 +105,12 @@ class RowRandom:
         return result
 
     def _words(self, shape: tuple[int, ...]) -> Words:
-        """The next words of each row: uint64 [rows, *shape]."""
+        """Returns the next words of each row: uint64 [rows, *shape]."""
         count = math.prod(shape)
         begin, end = self._drawn, self._drawn + count
         self._drawn = end
         first, last = begin // _WORDS, -(-end // _WORDS)
-        # NumPy counts up before its first call of the cipher.
+        # NumPy increments the counter before its first call of the cipher.
         calls = np.arange(first + 1, last + 1, dtype=np.uint64)
         rows = np.uint64(self._first & _MASK) + np.arange(self.rows, dtype=np.uint64)
         blocks = _philox(calls, rows, np.uint64(self._stage), self._key)
@@ -123,7 +124,7 @@ def _shape(size: Size) -> tuple[int, ...]:
 
 
 def _multiply(a: Words, b: np.uint64) -> tuple[Words, Words]:
-    """The high and the low 64 bits of the products."""
+    """Returns the high and the low 64 bits of the products."""
     a_high, a_low = a >> _HALF, a & _LOW
     b_high, b_low = b >> _HALF, b & _LOW
     middle = a_high * b_low + (a_low * b_low >> _HALF)
@@ -132,7 +133,7 @@ def _multiply(a: Words, b: np.uint64) -> tuple[Words, Words]:
 
 
 def _philox(calls: Words, rows: Words, stage: np.uint64, key: tuple[int, int]) -> Words:
-    """Philox 4x64 with 10 rounds: uint64 [rows, calls, 4]."""
+    """Computes Philox 4x64 with 10 rounds: uint64 [rows, calls, 4]."""
     shape = (len(rows), len(calls))
     x0 = np.broadcast_to(calls, shape)
     x1 = np.zeros(shape, np.uint64)

@@ -1,4 +1,4 @@
-"""Which rank this process is, as its launcher or torch.distributed says."""
+"""Finds this process's rank from torch.distributed or its launcher."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.errors import InvalidArgumentError
 
 @dataclass(frozen=True)
 class Ranks:
-    """This rank's number, how many there are, and how many of them are on this machine."""
+    """This rank's number, the number of ranks, and the number of ranks on this machine."""
 
     rank: int = 0
     world_size: int = 1
@@ -22,8 +22,9 @@ class Ranks:
     source: str = "one process"
 
 
-# Rank, world size, and ranks on this machine. The first set counts that has the first two: some
-# launchers of torch's variables, such as Kubernetes operators, leave the third out.
+# Variables for rank, world size, and ranks on this machine. The first set whose first two
+# variables exist counts: some launchers that set torch's variables, such as Kubernetes operators,
+# leave the third one out.
 _LAUNCHERS = (
     ("torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"),
     (
@@ -32,7 +33,7 @@ _LAUNCHERS = (
         "OMPI_COMM_WORLD_SIZE",
         "OMPI_COMM_WORLD_LOCAL_SIZE",
     ),
-    # Not SLURM_NTASKS: a batch script has that too, and is no rank.
+    # Not SLURM_NTASKS: a batch script has that too, but is not a rank.
     ("Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE"),
     ("PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"),
     ("Horovod", "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_SIZE"),
@@ -44,11 +45,11 @@ def find_ranks(
     world_size: int | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> Ranks:
-    """The ranks that you give, else those of torch.distributed, else those of the launcher.
+    """Returns the given ranks, else those of torch.distributed, else those of the launcher.
 
     Errors:
-        InvalidArgumentError: only one of `rank` and `world_size` is given, or they contradict
-            each other, or the launcher's variables are no numbers or incomplete.
+        InvalidArgumentError: only one of `rank` and `world_size` is given, they contradict each
+            other, or the launcher's variables are not numbers or incomplete.
     """
     launched = _told_ranks(rank, world_size, environment)
     if not 0 <= launched.rank < launched.world_size:
@@ -82,7 +83,8 @@ def _torch_ranks(environment: Mapping[str, str]) -> Ranks | None:
 
 
 def _local_size(world_size: int, environment: Mapping[str, str]) -> int:
-    """Ranks on this machine, for a world whose launcher is unknown or not the one that counts."""
+    """Returns the number of ranks on this machine, if the launcher is unknown or does not count.
+    """
     try:
         launched = _launcher_ranks(environment)
     except InvalidArgumentError:
@@ -93,7 +95,8 @@ def _local_size(world_size: int, environment: Mapping[str, str]) -> int:
 
 
 def _guessed_local_size(world_size: int, environment: Mapping[str, str]) -> int:
-    # torch.multiprocessing.spawn() and the like: all ranks are on the machine that they meet on.
+    # With torch.multiprocessing.spawn() and similar functions, all ranks are on the machine where
+    # they meet.
     here = environment.get("MASTER_ADDR", "") in ("localhost", "127.0.0.1", "::1")
     return world_size if here else 1
 
@@ -104,7 +107,7 @@ def _launcher_ranks(environment: Mapping[str, str]) -> Ranks:
         missing = [variable for variable in variables[:2] if not environment.get(variable)]
         if not missing:
             return _read_set(name, variables, environment)
-        # A batch script of Slurm has a SLURM_PROCID and no step.
+        # A batch script of Slurm has SLURM_PROCID but no step.
         mark = variables[1] if name == "Slurm" else variables[0]
         if environment.get(mark) and not begun:
             begun = (
@@ -142,7 +145,8 @@ def _number(launcher: str, variable: str, environment: Mapping[str, str]) -> int
 
 
 def tasks_of_node(tasks_per_node: str, node: int) -> int:
-    """Of Slurm's "4(x2),3" (the tasks of each node in turn) those of `node`; 0: not told."""
+    """Parses Slurm's "4(x2),3" (the tasks of each node). Returns those of `node`; 0 if it is not
+    listed."""
     first = 0
     for tasks, nodes in re.findall(r"(\d+)(?:\(x(\d+)\))?", tasks_per_node):
         first += int(nodes or 1)

@@ -1,10 +1,10 @@
-"""The shared memory that batches lie in, and the owners that give its parts back.
+"""The shared memory that holds batches, and the owners that give its slots back.
 
 Each batch has an owner, which is the base of its arrays. So every array, view, torch storage or
-DLPack capsule that is made of them keeps the owner alive. When the last one is gone, the owner
-tells the feed that it may fill the slot again.
+DLPack capsule made from them keeps the owner alive. When the last one is gone, the owner tells the
+feed that it may fill the slot again.
 
-Nothing calls mmap.close(): memory goes when the last owner has gone.
+Nothing calls mmap.close(): the memory is freed when the last owner is gone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from penstock.errors import ResourceExhaustedError
 
 MIN_SLOTS = 4
 MAX_SLOTS = 65536
-# A send of at most one page is never cut, so finalizers on several threads need no lock.
+# A send of at most one page is never split, so finalizers on several threads need no lock.
 _GROUP = 4096 // protocol.REQUEST_BYTES
 
 Bytes = npt.NDArray[np.uint8]
@@ -33,7 +33,7 @@ _U1 = np.dtype("u1")
 
 
 def make_memory(size: int) -> int:
-    """A descriptor of `size` bytes that nobody can shrink or grow.
+    """Returns a descriptor of `size` bytes of memory that nobody can shrink or grow.
 
     Errors:
         ResourceExhaustedError: this machine has less memory than that.
@@ -55,9 +55,9 @@ def make_memory(size: int) -> int:
 
 
 class Memory:
-    """A mapping of such a descriptor. `address` and `size` say where it lies.
+    """A mapping of such a descriptor, at `address` with `size` bytes.
 
-    All pages are made by the constructor, so they lie on the NUMA node of its thread.
+    The constructor creates all pages, so they are on the NUMA node of its thread.
     """
 
     def __init__(self, size: int) -> None:
@@ -72,7 +72,7 @@ class Memory:
         self.before_unmap: Callable[[int], Any] | None = None
 
     def close_fd(self) -> None:
-        """Closes the descriptor; the mapping stays until the last owner has gone."""
+        """Closes the descriptor. The mapping stays until the last owner is gone."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
@@ -88,9 +88,9 @@ _Route = tuple[collections.deque[int], "socket.socket | None", int]
 
 
 class Slots:
-    """The slots of one START: which are held, and which are to be released.
+    """The slots of one START: those that are held, and those to be released.
 
-    Owners on other threads, and in the garbage collector, call nothing here that takes a lock.
+    Owners on other threads and in the garbage collector call nothing here that takes a lock.
     """
 
     def __init__(self, count: int, slot_bytes: int) -> None:
@@ -98,11 +98,11 @@ class Slots:
         self.slot_bytes = slot_bytes
         self.memory = Memory(count * slot_bytes)
         self._map = self.memory.map
-        self.held = bytearray(count)  # 1: a batch of the consumer's owns this slot.
-        # Where a release goes: slots to be released, the socket, the generation. It is replaced as
-        # one, so that nothing of one generation is released in another.
+        self.held = bytearray(count)  # 1: a batch of the consumer owns this slot.
+        # The destination of releases: slots to be released, the socket, the generation. It is
+        # replaced as a whole, so that no slot of one generation is released in another.
         self.route: _Route = (collections.deque(), None, 0)
-        # The consumer blocks: an owner that goes must tell the feed at once.
+        # The consumer blocks, so an owner that goes must tell the feed at once.
         self.urgent = False
 
     def begin(self, generation: int, sock: socket.socket) -> None:
@@ -110,16 +110,17 @@ class Slots:
         self.route = (collections.deque(), sock, generation)
 
     def retire(self) -> None:
-        """Ends the releases: of slots that are held, the feed hears nothing any more."""
+        """Ends the releases: the feed gets no more messages about held slots."""
         self.urgent = False
         self.route = (collections.deque(maxlen=0), None, 0)
 
     def num_held(self) -> int:
-        """How many slots batches of the consumer own."""
+        """Returns the number of slots that batches of the consumer own."""
         return self.held.count(1)
 
     def take(self, number: int) -> Bytes:
-        """The bytes of a slot, owned by the caller until the last view of them is gone."""
+        """Returns the bytes of a slot, which the caller owns until the last view of them is gone.
+        """
         size = self.slot_bytes
         owner: _SlotOwner = _SlotOwner(size, _U1, self._map, number * size)
         owner.slots = self
@@ -128,7 +129,8 @@ class Slots:
         return owner
 
     def flush(self) -> bool:
-        """Sends releases without waiting. False: some are left, as the feed reads too slowly."""
+        """Sends releases without waiting. Returns False if some are left because the feed reads
+        too slowly."""
         releases, sock, generation = self.route
         sent = True
         while releases and sock is not None and sent:
@@ -145,7 +147,7 @@ class Slots:
 
     @property
     def releases(self) -> collections.deque[int]:
-        """The slots that are to be released."""
+        """The slots that are still to be released."""
         return self.route[0]
 
 
@@ -160,7 +162,7 @@ class _SlotOwner(np.ndarray[Any, np.dtype[np.uint8]]):
     Arrays are made with this as their buffer, so it is their base. NumPy never looks through a
     base of another class for the memory's real owner, so views of views keep it too.
 
-    A view of this class itself has no `slots`, and its end means nothing.
+    A view that is itself of this class has no `slots`, and its end means nothing.
     """
 
     __slots__ = ("slots", "number")
@@ -169,12 +171,13 @@ class _SlotOwner(np.ndarray[Any, np.dtype[np.uint8]]):
     number: int
 
     def __del__(self) -> None:
-        # May run on any thread, inside any allocation, and when modules are already gone.
+        # May run on any thread, inside any allocation, and after modules have been removed.
         try:
             slots, number = self.slots, self.number
         except AttributeError:
-            return  # A signal came before it had them.
-        releases = slots.route[0]  # First: once nothing is held, another generation may begin.
+            return  # A signal came before they were set.
+        # First, because another generation may begin once nothing is held.
+        releases = slots.route[0]
         slots.held[number] = 0
         releases.append(number)
         if slots.urgent:
@@ -187,5 +190,5 @@ def _send_now(sock: socket.socket, data: bytes) -> bool:
     except BlockingIOError:
         return False
     except OSError:
-        pass  # The feed has ended; whoever reads the socket is told.
+        pass  # The feed has ended; the code that reads the socket reports it.
     return True

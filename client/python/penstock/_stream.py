@@ -1,4 +1,4 @@
-"""The batches of one feed in order: START, announcements, waits, errors and the end."""
+"""Takes the batches of one feed in order: START, announcements, waits, errors and the end."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class EndOfStream(Exception):
 
 
 class BatchStream:
-    """Takes batches from a feed. One thread at a time takes; any thread may ask for stats().
+    """Takes batches from a feed. One thread at a time takes; any thread may call stats().
 
-    `spawn` starts a feed. It is called again if the feed has died and the stream is to start anew.
+    `spawn` starts a feed. It is called again if the feed has died and the stream must start anew.
     """
 
     def __init__(
@@ -55,19 +55,19 @@ class BatchStream:
         self._started = self._closed = self._exiting = self._forked = False
         self._generation = 0
         self._error: dict[str, Any] | None = None  # The status that ended this generation.
-        self._ended = False  # The last step of this generation was announced.
-        self._dead = False  # The feed is of no more use.
-        # Bytes are on the way to or from the feed: an interruption loses them.
+        self._ended = False  # The last step of this generation has been announced.
+        self._dead = False  # The feed can no longer be used.
+        # Bytes are in flight to or from the feed. An interruption loses them.
         self._unsure = False
-        self._announced = 0  # The step behind the last one that has arrived.
-        self._begin = ""  # The cursor of the present START; empty: the beginning.
+        self._announced = 0  # The step after the last one that has arrived.
+        self._begin = ""  # The cursor of the current START; empty: the beginning.
         self._last: protocol.Announcement | None = None
         self._next_step = 0
         self._used = self._limit = self._group = 0
         self._stats_arrived = threading.Event()
         self._stats: dict[str, Any] = {}
-        self._batches_before = 0  # Handed out before the last seek().
-        self._rows = 0  # Handed out.
+        self._batches_before = 0  # Batches handed out before the last seek().
+        self._rows = 0  # Rows handed out.
         self._warned = False
         self.waits = Waits()
         self._feed = spawn()
@@ -84,7 +84,7 @@ class BatchStream:
     # Starting.
 
     def _handshake(self) -> dict[str, Any]:
-        """What READY says."""
+        """Returns the content of READY."""
         messages: list[protocol.Message] = []
         while not messages:
             self._feed.wait()
@@ -102,7 +102,8 @@ class BatchStream:
         return ready
 
     def seek(self, cursor: str) -> None:
-        """Continues at `cursor`; empty: at the beginning. Before the start it only says where."""
+        """Continues at `cursor`; empty: at the beginning. Before the start it only sets the place.
+        """
         self._check_usable()
         with self._reading:
             self._begin, self._last = cursor, None
@@ -113,18 +114,18 @@ class BatchStream:
 
     @property
     def untouched(self) -> bool:
-        """Whether no batch was taken since the beginning or the last seek()."""
+        """Whether no batch was taken since the start or the last seek()."""
         return self._next_step == 0
 
     def cursor(self) -> str:
-        """The place after the last batch that was handed out."""
+        """Returns the place after the last batch that was handed out."""
         last = self._last
         if last is not None:
             return self.layout.cursor(last[protocol.END_EPOCH], last[protocol.END_POSITION])
         return self._begin or self.layout.cursor(0, 0)
 
     def place(self) -> tuple[int, int, bool]:
-        """Epoch and position of cursor(), and whether the epoch has ended there."""
+        """Returns epoch and position of cursor(), and whether the epoch has ended there."""
         last = self._last
         if last is not None:
             ended = bool(last[protocol.FLAGS] & protocol.LAST_OF_EPOCH)
@@ -134,7 +135,7 @@ class BatchStream:
         return epoch, position, False
 
     def _start(self) -> None:
-        """Sends START for what comes after the last batch that was handed out."""
+        """Sends START for the batches after the last one that was handed out."""
         begin = self._begin if self._last is None else self.cursor()
         if self._dead or self._unsure or self._feed.dead:
             self._revive()
@@ -158,7 +159,8 @@ class BatchStream:
         self.waits.start()
 
     def _make_slots(self) -> tuple[Slots, int | None]:
-        """Slots that nobody holds, and the descriptor to send; None: the feed has it already."""
+        """Returns slots that nobody holds, and the descriptor to send; None if the feed has it
+        already."""
         if self.copies is not None:
             self.copies.sweep()
         if self._slots is not None and self._slots.num_held() == 0:
@@ -170,13 +172,13 @@ class BatchStream:
         if self._pin == "register":
             pinning.register(slots.memory)
         self._used = 0
-        # Two slots stay with the feed: one to fill and one that is on its way.
+        # Two slots stay with the feed: one that it fills, and one in flight.
         self._limit = -1 if self._copy == "always" else count - 2
         self._group = max(1, count // 4)
         return slots, slots.memory.fd
 
     def _revive(self) -> None:
-        """Another feed in place of one that died, or that is out of step."""
+        """Replaces a feed that died, or that is out of step, by another one."""
         self._dead = True  # Also if this is interrupted.
         self._feed.close()
         if self._slots is not None:
@@ -185,7 +187,8 @@ class BatchStream:
         self._parser = protocol.Parser()
         self._generation = 0
         self._feed = self._spawn()
-        if self._closed:  # By another thread, which may have seen only the feed before.
+        # Another thread may have closed the stream, and may have seen only the old feed.
+        if self._closed:
             self._feed.close(quiet=True)
             self._check_usable()
         if self._handshake() != self.ready:
@@ -197,13 +200,13 @@ class BatchStream:
     # Taking.
 
     def take(self) -> Batch:
-        """The next batch. EndOfStream: there is none. Other errors are of the feed.
+        """Returns the next batch. EndOfStream: there is none. Other errors come from the feed.
 
-        If a signal handler raises in here, nothing is lost: the next call hands out the batch that
-        this one would have.
+        If a signal handler raises in here, nothing is lost: the next call returns the batch that
+        this call would have returned.
         """
         record = self._ready.popleft() if self._ready else self._await()
-        if record[4] != self._next_step:  # STEP: a call was interrupted, with its batch.
+        if record[4] != self._next_step:  # STEP: a call was interrupted, and its batch was lost.
             return self._take_again()
         slots = self._slots
         self._used = used = self._used + 1
@@ -225,7 +228,7 @@ class BatchStream:
         return self.take()
 
     def _take_copy(self, record: protocol.Announcement) -> Any:
-        """The bytes of a slot: itself if enough are free after all, else a copy."""
+        """Returns the bytes of a slot, or a copy of them if too few slots are free."""
         slots = self._slots
         assert slots is not None
         if self.copies is not None:
@@ -251,7 +254,7 @@ class BatchStream:
         return slots.take(record[protocol.SLOT]).copy()
 
     def _await(self) -> protocol.Announcement:
-        """The next announcement, when there is one."""
+        """Waits for the next announcement and returns it."""
         self._check_usable()
         try:
             with self._reading:
@@ -265,11 +268,11 @@ class BatchStream:
                 self.waits.has_batch()
                 return self._ready.popleft()
         except Exception:
-            self._check_usable()  # Another thread may have closed it: that is why, then.
+            self._check_usable()  # If another thread has closed the stream, that is the cause.
             raise
 
     def _recover(self) -> None:
-        """Starts, or starts again where a signal handler raised in the middle of something."""
+        """Starts, or starts again if a signal handler raised in the middle of an operation."""
         unsure = self._unsure
         self._dead = self._dead or unsure  # Only a new feed is in step.
         lost = self._announced - len(self._ready) != self._next_step
@@ -278,7 +281,8 @@ class BatchStream:
 
     def _check_usable(self) -> None:
         if self._exiting and threading.current_thread() is not threading.main_thread():
-            threading.Event().wait()  # A daemon: it ends with the interpreter, without a word.
+            # A daemon thread ends with the interpreter, without an exception.
+            threading.Event().wait()
         if self._closed:
             raise RuntimeError("this Loader is closed")
         if self._forked:
@@ -296,7 +300,7 @@ class BatchStream:
             raise EndOfStream
 
     def _receive(self) -> bool:
-        """Takes in all that has arrived; False: nothing has."""
+        """Takes in everything that has arrived. Returns False if nothing has."""
         self._unsure = True
         try:
             data = self._feed.receive()
@@ -305,7 +309,7 @@ class BatchStream:
             raise
         arrived: collections.deque[protocol.Announcement] = collections.deque()
         messages = self._parser.parse(data, self._generation, arrived)
-        if arrived:  # Not of _ready, from which another thread may take meanwhile.
+        if arrived:  # Not from _ready, from which another thread may take at the same time.
             self._announced = arrived[-1][protocol.STEP] + 1
             self._ready.extend(arrived)
         for message in messages:
@@ -314,7 +318,7 @@ class BatchStream:
         return bool(data)
 
     def _flush(self) -> None:
-        """Sends releases, as far as the feed reads them."""
+        """Sends as many releases as the feed reads."""
         self._unsure = True
         if self._slots is not None:
             self._slots.flush()
@@ -325,7 +329,8 @@ class BatchStream:
             self._stats = message.json()
             self._stats_arrived.set()
         elif message.kind == protocol.ERROR and message.generation == 0:
-            self._error, self._dead = message.json(), True  # It did not understand us.
+            # The feed did not understand a request.
+            self._error, self._dead = message.json(), True
         elif message.generation != self._generation:
             return
         elif message.kind == protocol.END:
@@ -334,7 +339,7 @@ class BatchStream:
             self._error = message.json()
 
     def _wait(self) -> None:
-        """Blocks until something arrives, and lets the feed know."""
+        """Tells the feed that the consumer waits, and blocks until something arrives."""
         slots = self._slots
         assert slots is not None
         began = time.perf_counter()
@@ -356,10 +361,10 @@ class BatchStream:
         running = self.copies is not None and self.copies.sweep() > 0
         return _COPY_POLL_MS if running else 1000
 
-    # Telling.
+    # Reporting.
 
     def feed_stats(self) -> dict[str, Any]:
-        """The feed's counters; those of the last answer if it does not answer within a second."""
+        """Returns the feed's counters, or the last ones if it does not answer within a second."""
         if self._started and not (self._dead or self._closed or self._forked):
             with contextlib.suppress(Error):
                 self._stats_arrived.clear()
@@ -370,7 +375,7 @@ class BatchStream:
     def _await_stats(self) -> None:
         deadline = time.monotonic() + _STATS_SECONDS
         while (left := deadline - time.monotonic()) > 0 and not self._stats_arrived.is_set():
-            # Whoever waits for a batch reads the answer too.
+            # A thread that waits for a batch reads the answer too.
             if not self._reading.acquire(blocking=False):
                 self._stats_arrived.wait(min(left, 0.01))
                 continue
@@ -381,18 +386,18 @@ class BatchStream:
                 self._reading.release()
 
     def taken(self) -> dict[str, int]:
-        """What was handed out."""
+        """Returns the amounts that were handed out."""
         size = sum(row_bytes(tensor) for tensor in self.layout.tensors)
         batches = self._batches_before + self._next_step
         return {"batches": batches, "rows": self._rows, "bytes": self._rows * size}
 
     def num_held(self) -> int:
-        """How many slots batches own that were handed out."""
+        """Number of slots that belong to batches that were handed out."""
         return 0 if self._slots is None else self._slots.num_held()
 
     @property
     def num_slots(self) -> int:
-        """How many slots there are; 0 before the start."""
+        """Number of slots; 0 before the start."""
         return 0 if self._slots is None else self._slots.count
 
     # Ending.
@@ -413,7 +418,7 @@ class BatchStream:
                 self._reading.release()
 
     def close_at_exit(self) -> None:
-        """Ends the feed; daemons that read are left waiting."""
+        """Ends the feed. Daemon threads that read keep waiting."""
         self._exiting = True
         self.close()
 
@@ -424,11 +429,11 @@ class BatchStream:
             self._slots.memory.close_fd()
 
     def abandon(self) -> None:
-        """In a forked child: everything belongs to the parent."""
+        """For a forked child: everything belongs to the parent."""
         if self._closed:
             return
         self._forked = True
-        self._reading = threading.Lock()  # Another thread of the parent may have held it.
+        self._reading = threading.Lock()  # Another thread of the parent may have held the lock.
         self._let_go()
         self._feed.abandon()
 

@@ -1,4 +1,4 @@
-"""A penstock-server in the background, for notebooks, tests and single machines."""
+"""Runs a penstock-server in the background, for notebooks, tests and single machines."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _log = logging.getLogger("penstock.server")
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warn": logging.WARNING,
            "error": logging.ERROR}
 _OWN_OPTIONS = {"data_root", "address_file", "log_format"}
-_LAST_LINES = 20  # Kept for the message of a server that does not start.
+_LAST_LINES = 20  # Kept for the error message of a server that does not start.
 
-# Runs as a process of its own, and becomes the server: a function that runs between fork and exec
+# Runs as a process of its own, and becomes the server. A function that runs between fork and exec
 # (preexec_fn) may hang if the trainer has threads. The parent may be gone before prctl is called.
 _END_WITH_PARENT = """
 import ctypes, os, signal, sys
@@ -43,19 +43,19 @@ class Server:
         with penstock.Server("data") as server:
             loader = penstock.Loader("data", servers=server.address)
 
-    `data` is the folder; nothing outside it is served. `listen` is HOST:PORT, and port 0 takes a
-    free one. The other options are those of `penstock-server --help` with underscores:
-    `memory_budget="4GiB"`, `threads=4`, `token_file="tokens"`.
+    `data` is the folder; nothing outside it is served. `listen` is HOST:PORT; with port 0 the
+    server takes a free port. The other options are those of `penstock-server --help` with
+    underscores: `memory_budget="4GiB"`, `threads=4`, `token_file="tokens"`.
 
-    The server ends with `close()`, with the `with` block, or with this process, however that ends.
-    It is in a session of its own, so Ctrl-C does not reach it. What it logs goes to the logger
-    `penstock.server`.
+    The server ends with `close()`, with the `with` block, or with this process, however the
+    process ends. It runs in a session of its own, so Ctrl-C does not reach it. Its log goes to the
+    logger `penstock.server`.
 
     Raises NotFoundError (a FileNotFoundError) if there is no such folder, InvalidArgumentError (a
-    ValueError) if an option is wrong, and UnavailableError if it does not serve within
+    ValueError) if an option is wrong, and UnavailableError if the server does not serve within
     `start_timeout` seconds.
 
-    Thread-safe. After a fork, a child's Server does nothing: it is the parent's.
+    Thread-safe. After a fork, the child's Server does nothing, because it belongs to the parent.
     """
 
     def __init__(self, data: str | os.PathLike[str], *, listen: str = "127.0.0.1:0",
@@ -77,11 +77,11 @@ class Server:
 
     @property
     def pid(self) -> int:
-        """The number of the server's process."""
+        """The server's process id."""
         return self._reader.process.pid
 
     def close(self) -> None:
-        """Ends the server: other clients get what they asked for, for at most `grace` (5 s)."""
+        """Ends the server. Other clients still get their requests, for at most `grace` (5 s)."""
         self._finalizer()
 
     def __enter__(self) -> Server:
@@ -96,7 +96,7 @@ class Server:
         return f"<penstock.Server {'ended' if ended else 'at ' + self.address}>"
 
     def _wait_for(self, address_file: pathlib.Path, timeout: float) -> str:
-        """The address, once it is served."""
+        """Returns the address once the server serves."""
         deadline = time.monotonic() + timeout
         while True:
             if address_file.exists():
@@ -113,7 +113,7 @@ class Server:
 
 
 class _Reader:
-    """Starts the process, and logs what it prints, on a thread that lives as long as it does.
+    """Starts the process, and logs its output on a thread that lives as long as the process.
 
     The kernel ends the process when the thread that started it ends. So this is not the caller's
     thread, which may be short-lived.
@@ -133,7 +133,7 @@ class _Reader:
             raise self._error
 
     def last_lines(self) -> list[str]:
-        """What it said before its end."""
+        """Returns the last lines that the server wrote."""
         if self.process.poll() is not None:
             self._thread.join(timeout=5)
         return self._lines[-_LAST_LINES:]
@@ -168,9 +168,9 @@ class _Reader:
 
 
 def _parse(line: str) -> tuple[int, str]:
-    """The level and the text of a line of the log.
+    """Returns the level and the text of a line of the log.
 
-    Lines that are no JSON are those of a server that ends: what is raised or logged then has them.
+    Lines that are not JSON come from a server that ends. The exception or the log then has them.
     """
     try:
         fields = json.loads(line)
@@ -178,7 +178,7 @@ def _parse(line: str) -> tuple[int, str]:
         event = fields.pop("event")
     except (ValueError, AttributeError, KeyError):
         return logging.INFO, line
-    for field in ("time", "ts"):  # logging has its own.
+    for field in ("time", "ts"):  # logging has its own time.
         fields.pop(field, None)
     return level, " ".join([event, *(f"{name}={value}" for name, value in fields.items())])
 
@@ -195,7 +195,7 @@ def _error_of(code: int, lines: list[str]) -> Exception:
 
 
 def _end(reader: _Reader, owner: int) -> None:
-    """Called once: by close(), by the garbage collector, or at the end of the interpreter."""
+    """Called once: by close(), by the garbage collector, or when the interpreter exits."""
     if os.getpid() != owner:  # A forked child, whose parent still needs the server.
         return
     process = reader.process
