@@ -2,11 +2,13 @@
 # Makes the wheel for any Linux on x86-64, in build/wheel/dist:
 #   client/python/build_wheel.sh [--check [ROOT]...]
 # --check installs it with pip and with uv and runs it, also in the root folders of older Linuxes
-# (client/python/check_wheel.sh). Needs nasm and dpkg-dev beside what .ci/install.sh installs.
+# (client/python/check_wheel.sh). Needs nasm and dpkg-dev in addition to the packages that
+# .ci/install.sh installs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 programs=(penstock penstock-server)
-# What auditwheel allows: the programs have no symbol of glibc. manylinux1 is its older name.
+# auditwheel allows this tag because the programs use no symbols of glibc. manylinux1 is its older
+# name.
 platform=manylinux_2_5_x86_64.manylinux1_x86_64
 
 [ -e build/archives/libspdlog.a ] || cmake/portable/archives.sh >/dev/null

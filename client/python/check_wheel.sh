@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Checks a wheel: client/python/check_wheel.sh WHEEL [ROOT]...
-# Its size and tag; installed with pip and with uv it runs; its programs run in a folder with nothing but
-# them as root folder, and in a copy of each ROOT, as `debootstrap --variant=minbase bullseye ROOT` makes
-# it, where nsswitch.conf and openssl.cnf name modules, which need that machine's glibc. Tools come from
-# PyPI, into a folder that is removed. Only root can change the root folder.
+# Checks its size and tag, and installs and runs it with pip and with uv. Runs its programs in a
+# root folder that contains nothing else, and in a copy of each ROOT, such as a folder made by
+# `debootstrap --variant=minbase bullseye ROOT`. There nsswitch.conf and openssl.cnf name modules
+# that need that machine's glibc. Tools come from PyPI, into a folder that is removed. Only root can
+# change the root folder.
 set -euo pipefail
 wheel=$(realpath "$1")
 roots=("${@:2}")
@@ -17,7 +18,7 @@ python=${PYTHON:-python3}
 
 fail() { echo "check_wheel.sh: $*" >&2; exit 1; }
 
-# installed FOLDER: the commands of a virtual environment, beneath a folder that is not the checkout.
+# installed FOLDER: checks the commands of a virtual environment, which is outside the checkout.
 installed() {
   local bin=$1/bin
   local package
@@ -33,7 +34,8 @@ installed() {
   reads "$work" "$bin/penstock" "$bin/penstock-server"
 }
 
-# reads FOLDER PENSTOCK SERVER [PREFIX...]: data that was indexed, once from a server and once without.
+# reads FOLDER PENSTOCK SERVER [PREFIX...]: indexes data and reads it, once from a server and once
+# without.
 reads() {
   local folder=$1 penstock=$2 served=$3 run=("${@:4}") data=/penstock-data
   [ ${#run[@]} -gt 0 ] || data=$folder/penstock-data
@@ -60,7 +62,7 @@ reads() {
 
 digest() { sed -n 's/.*"digest": *"\([^"]*\)".*/\1/p'; }
 
-# runs_in ROOT NAME: the programs, copied into a root folder.
+# runs_in ROOT NAME: copies the programs into a root folder and runs them there.
 runs_in() {
   mkdir -p "$1/penstock-bin" "$1/etc"
   cp "$work"/pip/lib/python*/site-packages/penstock/bin/* "$1/penstock-bin"

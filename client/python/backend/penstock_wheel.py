@@ -31,20 +31,20 @@ ROOT = HERE.parents[1]
 BUILT = ROOT / "build" / "release" / "bin"
 PROGRAMS = ("penstock", "penstock-server")
 BUILD = f"cd {ROOT} && .ci/install.sh && .ci/build.sh release --target {' '.join(PROGRAMS)}"
-# The licences of what cmake/portable/licenses.py finds in the programs that run on any Linux.
+# The licences that cmake/portable/licenses.py finds in the programs that run on any Linux.
 LINKED_LICENSES = ("BSD-3-Clause AND GPL-3.0-or-later WITH GCC-exception-3.1 AND IJG AND "
                    "LGPL-2.1-or-later AND libpng-2.0 AND MIT AND Zlib")
-# The same bytes whenever it is built.
+# A fixed time, so that every build gives the same bytes.
 WRITTEN_AT = (1980, 1, 1, 0, 0, 0)
 
 
 def refuse(message: str) -> NoReturn:
-    """Ends with a sentence, where an exception would show how the installer called this."""
+    """Exits with one sentence. An exception would show how the installer called this module."""
     sys.exit(f"penstock: {message}")
 
 
 class Wheel:
-    """A wheel that is being written; `write` gives it its name, once all files are added."""
+    """A wheel that is being written. `write` names it once all files are added."""
 
     def __init__(self, project: dict[str, Any], version: str, platform_tag: str) -> None:
         self._project = project
@@ -61,12 +61,12 @@ class Wheel:
         self._files[name] = content, mode
 
     def add_license(self, name: str, content: bytes) -> None:
-        """Adds the text of a licence, named below the wheel's folder of licences."""
+        """Adds the text of a licence; `name` is relative to the wheel's folder of licences."""
         self._licenses.append(name)
         self.add(f"{self._info}/licenses/{name}", content)
 
     def add_license_expression(self, expression: str) -> None:
-        """Adds the licences of files that are not Penstock's, as SPDX names them."""
+        """Adds the licences of files that are not Penstock's, as an SPDX expression."""
         self._license += f" AND {expression}"
 
     def write(self, folder: str) -> str:
@@ -79,7 +79,7 @@ class Wheel:
             for name, (content, mode) in self._files.items():
                 entry = zipfile.ZipInfo(name, WRITTEN_AT)
                 entry.external_attr = (0o100000 | mode) << 16
-                entry.create_system = 3  # Unix: it has modes.
+                entry.create_system = 3  # Unix, because the entry has a mode.
                 archive.writestr(entry, content, zipfile.ZIP_DEFLATED, 9)
         return self._name
 
@@ -118,20 +118,21 @@ class Wheel:
 
 
 def read_project() -> dict[str, Any]:
-    """The table [project] of pyproject.toml."""
+    """Returns the table [project] of pyproject.toml."""
     project: dict[str, Any] = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]
     return project
 
 
 def read_version() -> str:
-    """The version in penstock/_version.py. Importing it would need NumPy, which may be missing."""
+    """Returns the version in penstock/_version.py. Importing it would need NumPy, which may be
+    missing."""
     found = re.search(r'^__version__ = "(.+)"$', (HERE / "penstock/_version.py").read_text(), re.M)
     assert found is not None, "penstock/_version.py has no __version__"
     return found[1]
 
 
 def package_files() -> Iterator[pathlib.Path]:
-    """The package's own files, in an order that is always the same."""
+    """Yields the package's own files, always in the same order."""
     for path in sorted((HERE / "penstock").rglob("*")):
         inside = path.relative_to(HERE).parts
         if path.is_file() and "__pycache__" not in inside and inside[1] != "bin":
@@ -162,7 +163,8 @@ def add_package(wheel: Wheel, programs: pathlib.Path, version: str) -> None:
 
 
 def add_licenses(wheel: Wheel, folder: pathlib.Path | None) -> None:
-    """Adds Penstock's licence, and those in a folder: of all that is linked into the programs."""
+    """Adds Penstock's licence, and the licences in a folder: those of everything that is linked
+    into the programs."""
     wheel.add_license("LICENSE", (ROOT / "LICENSE").read_bytes())
     if folder is None:
         return
@@ -181,12 +183,12 @@ def refuse_other_machines() -> None:
                f"{HERE} lies in none (pip before 21.3 copies it out: upgrade pip).")
 
 
-# The hooks of PEP 517 and PEP 660, whose names and arguments are given.
+# The hooks of PEP 517 and PEP 660, which define their names and arguments.
 
 
 def build_wheel(wheel_directory: str, config_settings: object = None,
                 metadata_directory: str | None = None) -> str:
-    """For `pip install ./client/python`: with programs that need the libraries of this machine."""
+    """For `pip install ./client/python`. The programs need the libraries of this machine."""
     refuse_other_machines()
     version = read_version()
     wheel = Wheel(read_project(), version, "linux_x86_64")
@@ -197,7 +199,7 @@ def build_wheel(wheel_directory: str, config_settings: object = None,
 
 def build_editable(wheel_directory: str, config_settings: object = None,
                    metadata_directory: str | None = None) -> str:
-    """For `pip install -e ./client/python`: package and programs stay where they are."""
+    """For `pip install -e ./client/python`. Package and programs stay where they are."""
     refuse_other_machines()
     wheel = Wheel(read_project(), read_version(), "linux_x86_64")
     wheel.add("__editable__.penstock.pth", f"{HERE}\n".encode())
@@ -206,12 +208,12 @@ def build_editable(wheel_directory: str, config_settings: object = None,
 
 
 def build_sdist(sdist_directory: str, config_settings: object = None) -> NoReturn:
-    """There is none."""
+    """There is no source distribution."""
     refuse("there is no source distribution; client/python/build_wheel.sh makes a wheel.")
 
 
 def main() -> None:
-    """Writes the wheel of given programs and prints its path."""
+    """Writes a wheel with the given programs and prints its path."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--programs", type=pathlib.Path, required=True, help="their folder")
     parser.add_argument("--licenses", type=pathlib.Path, required=True,

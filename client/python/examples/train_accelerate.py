@@ -3,8 +3,8 @@
     python train_accelerate.py sample
     accelerate launch --cpu --num_processes 2 train_accelerate.py sample
 
-The loader does not go through `accelerator.prepare`: that would give each rank a part of what is
-already its part, or read on rank 0 alone and send the batches to the others.
+Do not pass the loader through `accelerator.prepare`. That would give each rank a part of its own
+part, or read only on rank 0 and send the batches to the others.
 """
 
 import sys

@@ -3,8 +3,8 @@
     python train_hf_trainer.py sample
     torchrun --nproc-per-node 2 train_hf_trainer.py sample
 
-`get_train_dataloader` returns the Loader as it is. The Trainer's own would wrap it by accelerate,
-which gives each rank a part of what is already its part.
+`get_train_dataloader` returns the Loader as it is. The Trainer's own method would wrap it with
+accelerate, which gives each rank a part of its own part.
 """
 
 import pathlib
@@ -30,11 +30,11 @@ class Model(torch.nn.Module):
 
 class PenstockTrainer(Trainer):
     def get_train_dataloader(self):
-        return self.train_dataset  # The Loader.
+        return self.train_dataset  # This is the Loader.
 
 
 class SaveLoader(TrainerCallback):
-    """Puts the loader's state beside the weights. To resume, load it before train()."""
+    """Saves the loader's state beside the weights. To resume, load it before train()."""
 
     def __init__(self, loader):
         self.loader = loader
@@ -46,7 +46,7 @@ class SaveLoader(TrainerCallback):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        arguments = TrainingArguments(  # Its constructor joins the ranks.
+        arguments = TrainingArguments(  # The constructor joins the ranks.
             folder, num_train_epochs=3, learning_rate=1e-3, logging_strategy="epoch",
             save_strategy="epoch", ignore_data_skip=True, report_to="none", use_cpu=True)
         with penstock.Loader(sys.argv[1] if len(sys.argv) > 1 else "sample", dtype="i8",

@@ -21,7 +21,8 @@ class Model(lightning.LightningModule):
                                           torch.nn.Linear(64, 1), torch.nn.Tanh())
 
     def train_dataloader(self):
-        # Made here, the Loader knows this rank. Its state is part of Lightning's checkpoints.
+        # The Loader is made here, where it knows its rank. Lightning's checkpoints contain its
+        # state.
         return penstock.Loader(self.data, dtype="i8", global_batch_size=256, seed=7,
                                output="torch")
 
@@ -44,7 +45,7 @@ def main():
         options = {"accelerator": "cpu", "devices": 1, "logger": False, "max_epochs": 3,
                    "enable_progress_bar": False, "enable_model_summary": False}
         save = ModelCheckpoint(folder, every_n_train_steps=100, save_top_k=-1)
-        # As if it were killed in the second epoch, which has 78 steps too.
+        # Stops in the second epoch, which has 78 steps too, as if the training were killed.
         lightning.Trainer(max_steps=100, callbacks=[save], **options).fit(Model(data))
         print(f"resuming from {save.best_model_path}")
         lightning.Trainer(enable_checkpointing=False, **options).fit(

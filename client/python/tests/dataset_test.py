@@ -1,4 +1,4 @@
-"""penstock.pack and penstock.index: what was packed comes back bit for bit."""
+"""Tests penstock.pack and penstock.index: records that were packed come back bit for bit."""
 
 import logging
 import pathlib
@@ -15,7 +15,7 @@ from penstock._programs import program
 
 
 def crc32c_by_bytes(data):
-    """As the definition has it."""
+    """Computes the CRC byte by byte, following the definition."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
@@ -38,7 +38,8 @@ class Crc32cTest(unittest.TestCase):
         self.assertEqual(_crc32c.crc32c(records[::-1]).tolist(), expected[::-1])
 
     def test_more_bytes_than_are_looked_up_at_once(self):
-        # A CRC can be continued; here from a record whose length is 0 modulo all sizes of blocks.
+        # A CRC can be continued, here after a record whose length is a multiple of all sizes of
+        # blocks.
         begin, end = np.random.default_rng(2).bytes(3 << 20), b"the end"
         crc = int(_crc32c.crc32c([begin])[0]) ^ 0xFFFFFFFF
         for byte in end:
@@ -56,7 +57,7 @@ class DatasetTestCase(unittest.TestCase):
         self.out = self.folder / "out"
 
     def decode(self, dataset=None):
-        """The features of all records in file order, by name: their own bytes."""
+        """Returns the bytes of the features of all records in file order, by name."""
         arrays = self.folder / "arrays.npz"
         subprocess.run([program("penstock"), "decode", str(dataset or self.out), "-o", str(arrays),
                         "--dtype", "packed", "--force"], check=True, stderr=subprocess.PIPE)
@@ -68,7 +69,7 @@ class DatasetTestCase(unittest.TestCase):
 
 
 class Unreadable:
-    """As a tensor that NumPy cannot read."""
+    """Behaves like a tensor that NumPy cannot read."""
 
     def __array__(self, *args, **kwargs):
         raise RuntimeError("it is on a GPU")
@@ -112,7 +113,7 @@ class PackTest(DatasetTestCase):
                 ([1.5, np.float16(0.5), np.float64(2), 3, np.int32(4), float("-inf")],
                  [1.5, 0.5, 2, 3, 4, -np.inf])):
             with self.subTest(values=values):
-                self.out = self.out / "next"  # Without the manifest of the one before.
+                self.out = self.out / "next"  # A folder without the previous manifest.
                 penstock.pack(({"x": value} for value in values), self.out)
                 back = self.decode()["x"]
                 if isinstance(expected[0], bytes):
@@ -132,7 +133,8 @@ class PackTest(DatasetTestCase):
                                 "bools": [[1, 0]]})
 
     def test_records_of_all_lengths_are_framed_right(self):
-        # `penstock decode` of a spec for one length does not fit; index checks lengths and CRCs.
+        # A spec of `penstock decode` is for one length, so this uses index, which checks lengths
+        # and CRCs.
         rng = np.random.default_rng(3)
         lengths = [*range(1, 400), 70_000, 3_000_000, 1, 2_000_000]
         penstock.pack(({"b": rng.bytes(n)} for n in lengths), self.out)
@@ -244,7 +246,7 @@ class PackTest(DatasetTestCase):
              "penstock.pack(({'b': bytes(1 << 20)} for _ in range(200)), sys.argv[1] + '/b')\n"
              "print(usage() - before)", str(self.folder)],
             check=True, stdout=subprocess.PIPE).stdout)
-        self.assertLess(peak, 30 << 10)  # KiB, of 200 MiB.
+        self.assertLess(peak, 30 << 10)  # In KiB; the data has 200 MiB.
 
     def test_names_of_classes_reach_the_manifest(self):
         penstock.pack([{"image": b"x", "label": 1}], self.out, classes=["cat", "dög"])

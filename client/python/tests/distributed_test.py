@@ -1,4 +1,4 @@
-"""penstock.distributed at two ranks, started by `penstock launch` and by torchrun.
+"""Tests penstock.distributed with two ranks, started by `penstock launch` and by torchrun.
 
 With --ranks this file is the program of each rank.
 """
@@ -20,7 +20,7 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 
 class RankChecks(unittest.TestCase):
-    """What each rank checks; both run the same checks in the same order."""
+    """Checks of each rank; both ranks run the same checks in the same order."""
 
     def setUp(self):
         self.me = hvd.rank()
@@ -43,7 +43,7 @@ class RankChecks(unittest.TestCase):
             self.assertEqual(result.tolist(), expected, options)
             self.assertEqual(result.dtype, x.dtype)
         self.assertEqual(x.tolist(), [1 + self.me, 2 + 2 * self.me])
-        integers = torch.tensor([-3, 3]) * (self.me + 1)  # Sums -9 and 9.
+        integers = torch.tensor([-3, 3]) * (self.me + 1)  # The sums are -9 and 9.
         self.assertEqual(hvd.allreduce(integers).tolist(), [-4, 4])
         self.assertEqual([t.item() for t in hvd.grouped_allreduce([x[0], x[1]])], [1.5, 3])
         self.assertEqual(hvd.allreduce(x.requires_grad_()[::2]).tolist(), [1.5])
@@ -70,7 +70,7 @@ class RankChecks(unittest.TestCase):
         self.assertEqual(told, {"epoch": 3})
 
     def model(self):
-        """Other weights on each rank."""
+        """Returns a model with different weights on each rank."""
         torch.manual_seed(self.me)
         return torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4),
                                    torch.nn.Linear(4, 1))
@@ -92,7 +92,7 @@ class RankChecks(unittest.TestCase):
     def test_broadcast_optimizer_state(self):
         model = self.model()
         optimizer = torch.optim.AdamW(model.parameters(), lr=0.1 * (self.me + 1))
-        if self.me == 0:  # The other has no state yet, as when one rank read a checkpoint.
+        if self.me == 0:  # The other rank has no state yet, as if only one rank read a checkpoint.
             model(torch.randn(5, 3)).sum().backward()
             optimizer.step()
         hvd.broadcast_optimizer_state(optimizer, root_rank=0)
@@ -103,7 +103,7 @@ class RankChecks(unittest.TestCase):
         self.assert_equal_on_all(state["step"] for state in states)
 
     def train(self, distributed, rows, passes=1, prepare=None):
-        """The weights after three steps on the rows that this rank has."""
+        """Returns the weights after three steps on this rank's rows."""
         torch.manual_seed(0)
         model = torch.nn.Linear(3, 1)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
@@ -236,7 +236,7 @@ class WithoutTorchTest(unittest.TestCase):
 
 
 if sys.argv[1:] != ["--ranks"]:
-    del RankChecks  # They are for ranks alone.
+    del RankChecks  # They are only for ranks.
 
 
 def run_rank():

@@ -1,10 +1,10 @@
-"""Runs the code of docs/tutorial/python.md and compares what it prints with the page.
+"""Runs the code of docs/tutorial/python.md and compares its output with the page.
 
 The Python blocks run in order in one session, in a folder of their own. A block whose first line
-is `# NAME.py` is saved as that file. The block without a language behind a block is its output,
-where `...` stands for any text. Comments in front of a block, which readers do not see:
+is `# NAME.py` is saved as that file. A block without a language after a block is its output,
+where `...` stands for any text. These comments before a block are hidden from readers:
 
-    <!-- needs: A, B -->      skipped where a module or a dataset of these is missing
+    <!-- needs: A, B -->      skipped if one of these modules or datasets is missing
     <!-- not run: REASON -->  skipped
     <!-- output varies -->    numbers of the output may differ
     <!-- run -->              this block has commands for the shell
@@ -33,7 +33,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs/tutorial/python.md"
 FENCE = re.compile(r"```(\w*)\n(.*?)^```\n", re.M | re.S)
 MARK = re.compile(r"<!-- (needs: |not run: |output varies|run)(.*?) ?-->")
-# Behind a block comes its output, unless text lies between them.
+# A block's output follows it, unless there is text between them.
 BEHIND = re.compile(r"\s*```\n(.*?)^```\n", re.M | re.S)
 
 
@@ -56,7 +56,7 @@ class Block:
 
 
 def marks_before(text: str) -> dict[str, str]:
-    """The comments that stand between the end of `text` and the line above them that is none."""
+    """Returns the comments directly before the end of `text`."""
     marks = {}
     for line in reversed(text.rstrip("\n").split("\n")):
         match = MARK.fullmatch(line)
@@ -67,7 +67,7 @@ def marks_before(text: str) -> dict[str, str]:
 
 
 def blocks_of(text: str) -> list[Block]:
-    """The blocks of Python, and those that are marked as commands."""
+    """Returns the blocks of Python, and those that are marked as commands."""
     blocks = []
     for match in FENCE.finditer(text):
         marks = marks_before(text[: match.start()])
@@ -91,19 +91,19 @@ class Session:
         path = [str(folder), str(pathlib.Path(program("penstock")).parent), os.environ["PATH"]]
         self._environment = {**os.environ, "PYTHONPATH": str(PACKAGE),
                              "PATH": os.pathsep.join(path)}
-        # Not a link: an interpreter of a virtual environment would not know its packages.
+        # Not a link, because an interpreter of a virtual environment would not find its packages.
         python = folder / "python"
         python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
         python.chmod(0o755)
 
     def run(self, block: Block) -> str:
-        """What it prints."""
+        """Returns the block's output."""
         if block.language != "python":
             return self._shell(block.code)
         if block.file:
             (self._folder / block.file).write_text(block.code)
             return ""
-        # Lines of errors are those of the page.
+        # Line numbers in errors are those of the page.
         code = compile("\n" * block.line + block.code, str(PAGE), "exec")
         printed = io.StringIO()
         before = pathlib.Path.cwd()
@@ -169,7 +169,7 @@ class PageTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-docs-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        # What the page tells readers to have: a checkout, and a folder of images.
+        # The page tells readers to have a checkout and a folder of images.
         shutil.copytree(ROOT / "sample", self.folder / "sample",
                         ignore=shutil.ignore_patterns("manifest.pb"))
         subprocess.run([sys.executable, ROOT / "deploy/demo/patterns.py", self.folder / "photos"],

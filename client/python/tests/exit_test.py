@@ -1,4 +1,4 @@
-"""How programs end that have a Loader: no feed is left, and no traceback of ours is printed."""
+"""Tests how programs with a Loader end: no feed is left, and none of our tracebacks is printed."""
 
 import concurrent.futures
 import os
@@ -19,7 +19,7 @@ try:
 except ImportError:
     torch = None
 
-# How often each way of ending is tried.
+# Number of times that each way of ending is tried.
 TIMES = int(os.environ.get("PENSTOCK_TEST_EXITS", "4"))
 
 HEAD = """
@@ -29,7 +29,8 @@ loader = penstock.Loader(sys.argv[1], global_batch_size=64, output=sys.argv[2])
 print(loader._stream._feed.process.pid, flush=True)
 """
 
-# Ends of programs, each with the last line that it may print to stderr, and its exit code.
+# Ways in which programs end, each with the last line that it may print to stderr, and its exit
+# code.
 WAYS = {
     "before the first batch": ("", "", 0),
     "in mid-epoch": ("batches = iter(loader)\nbatch = next(batches)", "", 0),
@@ -81,7 +82,7 @@ class ExitTestCase(real_data.RealDataTestCase):
 
 class ExitsTest(ExitTestCase):
     def try_all(self, times, output="numpy"):
-        """Each way `times` times, several programs at once."""
+        """Tries each way `times` times, several programs at once."""
         def attempt(way):
             text, last_line, code = way
             self.check_end(self.run_script(text, output), last_line, code)

@@ -1,4 +1,4 @@
-"""What tests need that read from the fake feed."""
+"""A test case that reads from the fake feed."""
 
 import json
 import os
@@ -15,7 +15,7 @@ import penstock
 
 
 class FakeFeedTestCase(unittest.TestCase):
-    """Loaders of this test use the fake."""
+    """Makes the Loaders of a test use the fake."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-fake-"))
@@ -39,14 +39,14 @@ class FakeFeedTestCase(unittest.TestCase):
         return urllib.parse.urlencode({"journal": self.journal, **behaviour})
 
     def load(self, behaviour=None, **options):
-        """A Loader of the fake, which is closed after the test."""
+        """Returns a Loader of the fake, which is closed after the test."""
         options = {"rank": 0, "world_size": 1, **options}
         loader = penstock.Loader(self.dataset(**(behaviour or {})), **options)
         self.addCleanup(loader.close)
         return loader
 
     def requests(self, kind=None):
-        """What the feed was asked: [kind, generation, value], of one kind or of all."""
+        """Returns the requests to the feed, of one kind or all: [kind, generation, value]."""
         if not self.journal.exists():
             return []
         lines = [json.loads(line) for line in self.journal.read_text().splitlines()]

@@ -1,4 +1,4 @@
-"""A `penstock feed` in Python, which behaves as its dataset says. fake_case.py starts it.
+"""A `penstock feed` in Python, whose behaviour its dataset describes. fake_case.py starts it.
 
 The dataset is a query such as "rows=4&steps=10": see DEFAULTS. Row r of an epoch has r in "x" (i64)
 and r modulo 256 in each byte of "planes" (u8 [2, 3]).
@@ -22,24 +22,24 @@ START, RELEASE, WAITING, ASK_STATS = 1, 2, 3, 4
 FINGERPRINT = "00000000000000ab"
 
 DEFAULTS = {
-    "rows": 4,  # Of a batch.
-    "steps": 10,  # Of an epoch.
-    "epochs": 0,  # 0: without end.
+    "rows": 4,  # Rows of a batch.
+    "steps": 10,  # Steps of an epoch.
+    "epochs": 0,  # 0: no end.
     "slots": 4,
     "short": 0,  # Rows of the last batch of an epoch; 0: all.
-    "pad": 0,  # Bytes that a slot has more.
+    "pad": 0,  # Additional bytes of a slot.
     "last_words": "",  # Written to stderr at the start.
-    "version": "",  # Said in READY; empty: the package's.
-    "refuse": "",  # A status that is sent in place of READY: CODE:MESSAGE.
-    "usage": "",  # Words with which the feed ends at once, as of wrong options.
-    "fail_at": -1,  # The step that is an error of damaged data.
-    "die_at": -1,  # The step before which the feed kills itself.
-    "exit_at": -1,  # The step before which the feed ends by itself.
+    "version": "",  # The version in READY; empty: the package's.
+    "refuse": "",  # A status that is sent instead of READY: CODE:MESSAGE.
+    "usage": "",  # A message with which the feed exits at once, as with wrong options.
+    "fail_at": -1,  # The step that fails because of damaged data.
+    "die_at": -1,  # The feed kills itself before this step.
+    "exit_at": -1,  # The feed exits before this step.
     "only_waited": 0,  # 1: announces a batch only when the consumer waits.
-    "stale": 0,  # 1: after each START, repeats an announcement of the generation before.
+    "stale": 0,  # 1: after each START, repeats an announcement of the previous generation.
     "journal": "",  # A file for all requests: a JSON list in each line.
-    "dtype": "u8",  # Of planes; two bytes of it for bf16.
-    "deaf": 0.0,  # Seconds after START in which it reads nothing.
+    "dtype": "u8",  # Type of planes; bf16 has two bytes.
+    "deaf": 0.0,  # Seconds after START during which it reads nothing.
 }
 
 
@@ -106,7 +106,7 @@ class FakeFeed:
         }
 
     def serve(self):
-        """One round; False: the consumer is gone."""
+        """Serves for one round. Returns False if the consumer is gone."""
         self.announce()
         events = select.POLLIN | (select.POLLOUT if self.out else 0)
         poll = select.poll()
@@ -219,7 +219,7 @@ class FakeFeed:
 
 def record(kind, generation, slot=0, flags=0, step=0, epoch=0, position=0, first_row=0, rows=0,
            global_rows=0, end_epoch=0, end_position=0):
-    """The 72 bytes of an announcement."""
+    """Returns the 72 bytes of an announcement."""
     return struct.pack("<IIIIQQQQIIQQ", kind, generation, slot, flags, step, epoch, position,
                        first_row, rows, global_rows, end_epoch, end_position)
 

@@ -1,4 +1,5 @@
-"""Children of a process that reads: they disturb neither its slots nor the end of its feed."""
+"""Tests children of a process that reads: they disturb neither its slots nor the end of its feed.
+"""
 
 import atexit
 import gc
@@ -17,7 +18,7 @@ from penstock import _protocol as protocol
 
 
 def in_child(function, fork=os.fork):
-    """The words that `function()` returns in a forked child, or its traceback."""
+    """Returns the text that `function()` returns in a forked child, or its traceback."""
     reading, writing = os.pipe()
     pid = fork()
     if pid == 0:
@@ -41,7 +42,8 @@ class ForkTest(fake_case.FakeFeedTestCase):
         held = [next(batches)]
 
         def drop():
-            # As if another thread of the parent had been waiting: owners that go speak at once.
+            # As if another thread of the parent had been waiting: owners that go then send at
+            # once.
             loader._stream._slots.urgent = True
             held.clear()
             gc.collect()
@@ -96,7 +98,7 @@ class ForkTest(fake_case.FakeFeedTestCase):
         next(batches)
         pid = os.fork()
         if pid == 0:
-            atexit._run_exitfuncs()  # As the interpreter does when the child ends.
+            atexit._run_exitfuncs()  # The interpreter does this when the child ends.
             loader._finalizer()
             os._exit(0)
         os.waitpid(pid, 0)
@@ -104,10 +106,10 @@ class ForkTest(fake_case.FakeFeedTestCase):
 
 
 class DeathTest(real_data.RealDataTestCase):
-    """What ends the feed of a process that is killed, while a child of it lives."""
+    """Tests that the feed of a killed process ends while a child of the process still lives."""
 
     def kill_trainer(self, make_child):
-        """Kills a trainer that has a feed and a child; True if the feed ends."""
+        """Kills a trainer that has a feed and a child, and checks that the feed ends."""
         script = textwrap.dedent(f"""
             import ctypes, os, subprocess, sys, time
             import penstock

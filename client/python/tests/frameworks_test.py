@@ -1,4 +1,4 @@
-"""Penstock with PyTorch's DataLoader, torchdata, accelerate, transformers, Lightning and JAX.
+"""Tests Penstock with PyTorch's DataLoader, torchdata, accelerate, transformers, Lightning, JAX.
 
 With --ranks FRAMEWORK FOLDER this file is the program of each of two ranks.
 """
@@ -25,7 +25,7 @@ EXAMPLES = PACKAGE / "examples"
 SAMPLE = PACKAGE.parents[1] / "sample"
 RECORDS, BATCH = 1000, 40  # 25 steps.
 LOADER = {"global_batch_size": BATCH, "seed": 3, "record_ids": True, "output": "torch"}
-# Every rank is a process of torch: more threads than cores would slow the tests down.
+# Every rank is a process of torch. More threads than cores would slow the tests down.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGE), "OMP_NUM_THREADS": "1",
                "HF_HUB_OFFLINE": "1"}
 
@@ -36,7 +36,7 @@ def needs(*modules):
 
 
 def pack(folder):
-    """Records that know their own number."""
+    """Packs records that contain their own number."""
     penstock.pack(({"i": i, "x": np.arange(i, i + 4, dtype=np.float32)} for i in range(RECORDS)),
                   folder, records_per_shard=300)
     penstock.index(folder)
@@ -155,7 +155,8 @@ class JaxTest(FrameworkTestCase):
     def test_arrays_that_share_memory_hold_their_batch(self):
         import penstock.jax
         loader = self.loader(output="numpy", look_ahead="64KiB")
-        self.assertLess(loader.stats()["slots"], RECORDS // BATCH)  # Else none is filled again.
+        # Otherwise no slot is filled again.
+        self.assertLess(loader.stats()["slots"], RECORDS // BATCH)
         batch = next(iter(loader))
         array, copy = penstock.jax.global_arrays(batch)["x"], batch["x"].copy()
         del batch
@@ -173,7 +174,7 @@ class JaxTest(FrameworkTestCase):
 
 
 class RanksTest(FrameworkTestCase):
-    """At two ranks, the rows of both together are the epoch, each once."""
+    """Tests that two ranks together read every row of the epoch once."""
 
     def read_by_two_ranks(self, framework):
         folder = self.folder / framework
@@ -183,7 +184,7 @@ class RanksTest(FrameworkTestCase):
         parts = [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
         whole = ids_of(self.loader(output="numpy"))
         self.assertEqual([len(steps) for steps in parts], [len(whole)] * 2)
-        # Each step of both ranks together is the step that one rank would have read.
+        # Each step of both ranks together equals the step of a single rank.
         self.assertEqual([first + second for first, second in zip(*parts)], whole)
         self.assertEqual(sorted(sum(map(sum, parts, [[], []]), [])), list(range(RECORDS)))
 
@@ -196,7 +197,7 @@ class RanksTest(FrameworkTestCase):
 
     @needs("torch", "accelerate")
     def test_accelerate(self):
-        self.read_by_two_ranks("accelerate")  # Which also resumes in mid-epoch.
+        self.read_by_two_ranks("accelerate")  # This also resumes in mid-epoch.
 
     @needs("torch", "accelerate", "transformers")
     def test_the_trainer_of_transformers(self):
@@ -230,7 +231,7 @@ class ExamplesTest(FrameworkTestCase):
         self.assertGreaterEqual(len(losses), epochs, output)
         if epochs > 1:
             self.assertLess(losses[-1], losses[0], output)
-        self.assertLess(losses[-1], 0.25, output)  # Of predicting the mean: 0.31.
+        self.assertLess(losses[-1], 0.25, output)  # Predicting the mean gives 0.31.
 
     def run_example(self, name, epochs=3, launcher=()):
         data = self.folder / "sample"
@@ -273,7 +274,7 @@ class ExamplesTest(FrameworkTestCase):
         self.run_command(sys.executable, EXAMPLES / "train_hf_trainer.py", SAMPLE)
 
 
-# What each rank does: it returns the numbers of the records of an epoch, step by step.
+# The program of each rank: returns the numbers of the records of an epoch, step by step.
 
 
 def read_numpy(data, folder):
@@ -392,7 +393,7 @@ def read_jax(data, folder):
         for batch in loader:
             array = penstock.jax.global_arrays(batch)["i"]
             assert array.shape == (BATCH,)
-            # What both ranks see of the global array is the global batch, in its order.
+            # The global array is the global batch, in its order, on both ranks.
             whole = multihost_utils.process_allgather(array, tiled=True).tolist()
             begin = batch.first_row
             assert whole[begin:begin + batch.rows] == batch["i"].tolist()

@@ -1,7 +1,7 @@
-"""Penstock beside TensorFlow, PyTorch, JAX and gRPC in one process, imported in any order.
+"""Tests Penstock together with TensorFlow, PyTorch, JAX and gRPC, imported in any order.
 
-Each run imports what is installed, in one order, and does one thing with each: the libraries that
-these bring along must not clash. Frameworks that are missing are skipped, by name.
+Each run imports the installed frameworks in one order, and does one thing with each: their
+libraries must not clash. Frameworks that are missing are skipped, by name.
 """
 
 import importlib.util
@@ -36,7 +36,7 @@ def installed():
 
 
 def run(imports, uses):
-    """Imports in this order, then uses in that one; returns the process's result."""
+    """Imports in one order, then uses in another. Returns the process's result."""
     program = "\n".join([f"import {name}" for name in imports] + [USES[name] for name in uses])
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                           timeout=300, check=False,

@@ -1,4 +1,5 @@
-"""Loaders of real data: the rows are those of `penstock stream`, whoever reads and resumes."""
+"""Tests Loaders with real data: the rows equal those of `penstock stream`, for any number of ranks
+and after resuming."""
 
 import _thread
 import collections
@@ -19,11 +20,11 @@ import numpy as np
 import penstock
 import real_data
 
-STEP_S = 0.005  # A consumer that takes its time.
+STEP_S = 0.005  # The time that a slow consumer takes for a step.
 
 
 def rows_of(batch):
-    """The bytes of each row, as --digest takes them."""
+    """Returns the bytes of each row, as --digest uses them."""
     tensors = [array.reshape(batch.rows, -1).view("u1") for array in batch.values()]
     return [b"".join(array[i].tobytes() for array in tensors) for i in range(batch.rows)]
 
@@ -41,7 +42,8 @@ def resident_of(pid):
 
 class LoaderTestCase(real_data.RealDataTestCase):
     def stream_digest(self, *options):
-        """The digest of `penstock stream`, with the batch size and the default dtype of load()."""
+        """Returns the digest of `penstock stream`, with the batch size and the default dtype of
+        load()."""
         text = real_data.run("stream", self.data, "--global-batch-size", 64, "--dtype", "i8",
                              "--digest", "--json", "-", *options)
         return json.loads(text)["digest"]
@@ -110,7 +112,7 @@ class ResumeTest(LoaderTestCase):
     """
 
     def read_until_killed(self, steps):
-        """The rows of that many steps of two ranks, and the state behind them."""
+        """Returns the rows of `steps` steps of two ranks, and the state after them."""
         import pickle
 
         paths = [str(pathlib.Path(file).parent) for file in (__file__, penstock.__path__[0])]
@@ -217,7 +219,7 @@ class RecordsTest(LoaderTestCase):
         batches = iter(loader)
         next(batches)
         lose_a_batch(loader, batches)
-        next(batches)  # The stream starts again, behind the first batch.
+        next(batches)  # The stream starts again after the first batch.
         lose_a_batch(loader, batches)
         self.assertEqual(len(self.ids([loader])), loader.records)
 
@@ -229,7 +231,7 @@ class RecordsTest(LoaderTestCase):
         steps += [batch.step for batch in batches]
         self.assertEqual(steps, list(range(7)))
         self.assertEqual(loader.stats()["batches"], 7)
-        loader.load_state_dict(loader.state_dict())  # Counted from here.
+        loader.load_state_dict(loader.state_dict())  # The count starts again here.
         self.assertEqual([batch.step for batch in loader], list(range(7)))
         self.assertEqual(loader.stats()["batches"], 14)
 
@@ -290,7 +292,7 @@ def lose_a_batch(loader, batches):
 
 
 class RowRandomTest(unittest.TestCase):
-    """Draws for all rows at once are those of NumPy's generator for each."""
+    """Tests that draws for all rows at once equal those of NumPy's generator for each row."""
 
     def test_they_equal_those_of_each_row(self):
         rng = penstock.RowRandom(seed=(1 << 64) - 1, epoch=3, first=1 << 40, rows=50)
@@ -374,11 +376,11 @@ class WaitsTest(LoaderTestCase):
     def test_a_slow_consumer_hardly_waits(self):
         loader = self.load(max_steps=300)
         for batch in loader:
-            # The first takes longer, as everywhere.
+            # As usual, the first step takes longer.
             time.sleep(STEP_S if batch.step > 0 else 60 * STEP_S)
         verdict = loader.verdict()
         self.assertEqual(verdict.bound, "compute")
-        # Some 0.1 % on an idle machine; a feed that claimed to wait would make it 100 %.
+        # About 0.1 % on an idle machine. If the feed counted as waiting, it would be 100 %.
         self.assertLess(verdict.waiting, 0.1)
         self.assertGreater(verdict.seconds, 299 * STEP_S)
         self.assertRegex(str(verdict), "^compute-bound: .* s waiting for batches$")
@@ -397,7 +399,7 @@ class WaitsTest(LoaderTestCase):
         with self.assertRaises(KeyboardInterrupt):
             for batch in batches:
                 digest.update(b"".join(rows_of(batch)))
-        self.assertLess(time.monotonic() - sent[0], 10)  # Else it would last for ever.
+        self.assertLess(time.monotonic() - sent[0], 10)  # Otherwise the wait would last for ever.
         state = loader.state_dict()
         self.assertEqual(loader.state_dict(), state)
         began = time.monotonic()
@@ -439,7 +441,7 @@ class WaitsTest(LoaderTestCase):
         self.assertLess(elapsed, taken * sys.getswitchinterval() / 2)
 
     def test_a_batch_that_another_thread_drops_ends_the_wait(self):
-        # Four slots, of which the consumer may hold two.
+        # There are four slots, and the consumer may hold two.
         loader = self.load(seed=7, look_ahead="64KiB", global_batch_size=4096, copy="never")
         batches = iter(loader)
         count = 1

@@ -1,4 +1,4 @@
-"""Where the package finds its programs, and that its commands become them."""
+"""Tests where the package finds its programs, and that its commands become them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import unittest.mock
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "penstock"
 ROOT = PACKAGE.parents[2]
-# Says who and where it is and what it was told, and ends as it is told.
+# Prints its name, process id and arguments, and exits with 23.
 PROGRAM = """#!/bin/sh
 echo "$0 $$"
 printf '%s\\n' "$@"
@@ -33,7 +33,7 @@ def executable(path: pathlib.Path, text: str = PROGRAM) -> pathlib.Path:
 
 
 class ProgramsTestCase(unittest.TestCase):
-    """A checkout in a folder of its own, with a package that has nothing but _programs.py."""
+    """A checkout in a folder of its own, whose package has only _programs.py."""
 
     def setUp(self) -> None:
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="penstock-programs-")).resolve()
@@ -113,7 +113,7 @@ class FindTest(ProgramsTestCase):
 
     def test_a_folder_mounted_noexec_is_told(self) -> None:
         path = executable(self.built / "penstock")
-        path.chmod(0o644)  # access(2) says the same of both.
+        path.chmod(0o644)  # access(2) gives the same result for both.
         noexec = unittest.mock.Mock(f_flag=os.ST_NOEXEC | os.ST_NOSUID)
         with unittest.mock.patch("os.statvfs", return_value=noexec):
             with self.assertRaisesRegex(PermissionError, "mounted noexec: install the package on"):

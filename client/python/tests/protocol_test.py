@@ -1,4 +1,4 @@
-"""How the package talks to a feed: messages, starting, waiting, errors, and the feed's end."""
+"""Tests the communication with a feed: messages, starting, waiting, errors, and the feed's end."""
 
 import collections
 import logging
@@ -18,7 +18,7 @@ from penstock.errors import from_status
 
 
 def read(loader):
-    """What an epoch has in "x", one list for each batch."""
+    """Returns the "x" of an epoch, one list for each batch."""
     return [batch["x"].tolist() for batch in loader]
 
 
@@ -239,7 +239,7 @@ class SignalTest(fake_case.FakeFeedTestCase):
         began = time.monotonic()
         with self.assertRaises(KeyboardInterrupt):
             next(iter(loader))
-        self.assertLess(time.monotonic() - began, 15)  # Of the 30 s that the feed is deaf.
+        self.assertLess(time.monotonic() - began, 15)  # The feed is deaf for 30 s.
         self.assertEqual(loader.state_dict()["cursor"], f"ps1-{fake_feed.FINGERPRINT}-0-0")
 
     def test_a_batch_that_was_lost_to_an_interruption_comes_again(self):
@@ -303,7 +303,7 @@ class Interrupted(Exception):
 
 
 class Interruptions:
-    """Raises Interrupted in this thread once in `seconds`, where it is armed."""
+    """Raises Interrupted in this thread every `seconds`, if it is armed."""
 
     def __init__(self, seconds):
         self.armed = False

@@ -1,4 +1,5 @@
-"""Which rank a process is: by hand, by torch.distributed, or by its launcher's variables."""
+"""Tests how a process finds its rank: from arguments, torch.distributed, or its launcher's
+variables."""
 
 import json
 import sys
@@ -104,7 +105,7 @@ class GivenTest(unittest.TestCase):
 
 
 class TorchDistributedTest(unittest.TestCase):
-    """With a torch that has nothing but the four functions that are asked."""
+    """Uses a torch that has only the four functions that are called."""
 
     def import_torch(self, initialized):
         distributed = types.SimpleNamespace(

@@ -1,4 +1,4 @@
-"""The sample of this checkout, read by the programs of a build: what tests of the whole need."""
+"""The sample of this checkout and the programs of a build, for tests of the whole package."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ SAMPLE = REPOSITORY / "sample"
 
 
 def run(*arguments):
-    """What `penstock ARGUMENTS` prints."""
+    """Returns the output of `penstock ARGUMENTS`."""
     command = [program("penstock"), *map(str, arguments)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     if result.returncode != 0:
@@ -24,7 +24,7 @@ def run(*arguments):
 
 
 def is_running(pid):
-    """Whether there is such a process, other than one that only waits to be noticed."""
+    """Returns whether the process exists and is not a zombie."""
     try:
         status = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -46,13 +46,13 @@ class RealDataTestCase(unittest.TestCase):
         run("index", cls.data, "--holdout", "5%", "-o", cls.data / "manifest.pb")
 
     def setUp(self):
-        # The environment of whoever runs the tests must not make ranks of them.
+        # The environment in which the tests run must not make ranks of them.
         for variable in ("RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "SLURM_STEP_NUM_TASKS"):
             if variable in os.environ:
                 self.skipTest(f"{variable} is set: this test would be a rank of another job")
 
     def load(self, **options):
-        """A Loader that is closed after the test."""
+        """Returns a Loader that is closed after the test."""
         import penstock
 
         loader = penstock.Loader(self.data, **{"global_batch_size": 64, **options})

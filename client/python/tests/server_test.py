@@ -1,4 +1,4 @@
-"""penstock.Server: serves, ends with its owner, and says why it does not start."""
+"""Tests penstock.Server: it serves, ends with its owner, and reports why it does not start."""
 
 import gc
 import logging
@@ -117,7 +117,7 @@ class ServerTest(unittest.TestCase):
         thread = threading.Thread(target=lambda: servers.append(self.server()))
         thread.start()
         thread.join()
-        time.sleep(0.2)  # For what must not happen.
+        time.sleep(0.2)  # Enough time for an unwanted end.
         self.connect(servers[0].address)
 
     def test_ctrl_c_does_not_reach_it(self):
@@ -156,7 +156,7 @@ class ServerTest(unittest.TestCase):
     def test_an_end_that_nobody_asked_for_is_logged(self):
         with self.assertLogs("penstock.server", logging.INFO) as logs:
             server = self.server()
-            self.wait_for("serving", logs)  # It has its address a moment before it says so.
+            self.wait_for("serving", logs)  # It has its address shortly before it logs this.
             os.kill(server.pid, signal.SIGKILL)
             self.wait_for("ERROR:", logs)
         self.assertRegex(logs.output[-1], r"(?s)ended with -9; its last lines:.*serving")
@@ -181,7 +181,8 @@ class ServerTest(unittest.TestCase):
         first = self.server()
         with self.assertRaisesRegex(penstock.UnavailableError, first.address):
             Server(self.data, listen=first.address)
-        self.assertEqual(threading.active_count(), 2)  # This one's, and that of `first`.
+        # The main thread, and the thread of `first`.
+        self.assertEqual(threading.active_count(), 2)
 
 
 if __name__ == "__main__":

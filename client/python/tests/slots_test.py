@@ -1,4 +1,4 @@
-"""Slots: who owns them, when they are given back, and what happens when too few are left."""
+"""Tests slots: who owns them, when they are released, and what happens if too few are left."""
 
 import ctypes
 import gc
@@ -29,12 +29,12 @@ except ImportError:
 
 
 def num_mappings():
-    """How many memories for slots this process has mapped."""
+    """Returns how many memories for slots this process has mapped."""
     return pathlib.Path("/proc/self/maps").read_text().count("penstock-slots")
 
 
 class SlotsTestCase(unittest.TestCase):
-    """Slots whose releases arrive at this test's own end of a socket."""
+    """Has slots whose releases arrive at the other end of a socket."""
 
     def make(self, count=4, slot_bytes=4096):
         ours, theirs = socket.socketpair()
@@ -46,7 +46,7 @@ class SlotsTestCase(unittest.TestCase):
         return slots
 
     def released(self, slots):
-        """The slots that were released since the last call; flushes what waits."""
+        """Returns the slots that were released since the last call. Flushes waiting releases."""
         numbers = []
         while True:
             complete = slots.flush()
@@ -433,10 +433,10 @@ class BatchTest(fake_case.FakeFeedTestCase):
 
 
 class PinningTest(fake_case.FakeFeedTestCase):
-    """A slot that a copy reads must not be filled again, though its batch has gone."""
+    """Tests that a slot is not filled again while a copy reads it, even if its batch is gone."""
 
     class Copy:
-        """A copy to a device that ends when it is told to, in place of a CUDA event."""
+        """Stands for a CUDA event: a copy to a device that ends when the test says so."""
 
         def __init__(self):
             self.ended = False
@@ -491,7 +491,7 @@ class PinningTest(fake_case.FakeFeedTestCase):
     def test_a_copy_that_ends_while_next_waits_gives_its_slot_back(self):
         batches, feed = iter(self.loader), self.loader._stream._feed.process
         self.copy_next(batches)
-        time.sleep(0.1)  # The other three slots are announced.
+        time.sleep(0.1)  # Until then the other three slots are announced.
         feed.send_signal(signal.SIGSTOP)
         self.addCleanup(feed.send_signal, signal.SIGCONT)
         for _ in range(3):

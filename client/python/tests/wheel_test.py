@@ -1,4 +1,5 @@
-"""What the build backend puts into a wheel, and what it refuses. The programs here are scripts."""
+"""Tests the wheels that the build backend makes, and what it refuses. The programs here are
+scripts."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ class WheelTest(unittest.TestCase):
         path.chmod(0o755)
 
     def hook(self, name: str) -> subprocess.CompletedProcess[str]:
-        """Calls a hook as installers do, in a process of its own."""
+        """Calls a hook like an installer, in a process of its own."""
         call = f"import penstock_wheel; print(penstock_wheel.{name}({str(self.folder)!r}))"
         return subprocess.run([sys.executable, "-B", "-c", call], capture_output=True, text=True,
                               timeout=60, env={**os.environ, "PENSTOCK_BIN": str(self.folder),

@@ -24,7 +24,7 @@ class Block(nn.Module):
 
 
 class BoardModel(nn.Module):
-    """Planes [batch, 8, 8, 24] and flags [batch, 10] to scores [batch]."""
+    """Maps planes [batch, 8, 8, 24] and flags [batch, 10] to scores [batch]."""
 
     def __init__(self, size="tiny"):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Trains the board model at several ranks, by a script of Horovod in which one import changed.
+"""Trains the board model with several ranks: a script for Horovod with one changed import.
 
     penstock launch -np 2 -H localhost:2 python train.py sample
 """
@@ -10,7 +10,7 @@ import torch
 from model import SIZES, BoardModel
 
 import penstock
-import penstock.distributed as hvd  # Was: import horovod.torch as hvd
+import penstock.distributed as hvd  # For Horovod: import horovod.torch as hvd
 
 
 def main():
