@@ -20,7 +20,7 @@ namespace {
 
 using Game = std::vector<ScoredPosition>;
 
-// After this many games in a row without a new position, there are no more.
+// After this many games in a row without a new position, no new positions are left.
 constexpr uint64_t kMaxBarrenGames = 1000;
 
 std::string KeyOf(const chess::Position& position) {

@@ -32,7 +32,7 @@ class RecordFacts {
   // Keeps the payloads of the first `count` records.
   void KeepFirst(size_t count) { keep_ = count; }
 
-  // If the first record is an Example and this one is not, it counts and has no features.
+  // If the first record is an Example and this one is not, this one counts but has no features.
   absl::Status Add(const std::string& shard, const Record& record);
 
   uint64_t count() const { return count_; }

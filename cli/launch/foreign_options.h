@@ -11,7 +11,7 @@ namespace penstock {
 
 struct ForeignOption {
   enum class Kind {
-    kNoEffect,    // Accepted. Reported unless `why` is empty, which means that it holds anyway.
+    kNoEffect,    // Accepted, and reported unless `why` is empty: then it holds anyway.
     kMpirun,      // Passed to mpirun.
     kMpirunText,  // Its value contains options for mpirun.
     kRefused,

@@ -26,7 +26,7 @@ class LineOutput {
   void Add(absl::string_view line);
   // Writes as much as possible without waiting. REQUIRES: poll() reported POLLOUT or POLLERR.
   void Write();
-  // The errno because of which lines were lost. 0: no error, or only the reader is gone.
+  // The errno of the write that lost lines. 0: no error, or only the reader is gone.
   int error() const { return error_; }
   // Drops all lines that are waiting.
   void Clear();

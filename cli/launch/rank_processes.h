@@ -41,8 +41,8 @@ struct RanksEnd {
 // SIGTERM.
 //
 // The first rank that fails ends the others: by SIGTERM, and after `grace` by SIGKILL. Processes
-// that ranks leave behind are ended in the same way. If this process dies, ranks get the signal as
-// which SIGTERM is passed on.
+// that ranks leave behind are ended in the same way. If this process dies, ranks get SIGTERM, or
+// the signal that PassOn() sets for it.
 //
 // Ranks wait for a slow reader of their output, but signals do not: once ranks are told to end,
 // lines that do not fit into the buffers are dropped. Not thread-safe; one at a time, in a process

@@ -45,7 +45,7 @@ absl::Status CheckFolders(const PackOptions& options) {
 // Other shards of the folder may have been packed with the existing class names.
 absl::Status CheckClasses(const ImageFolder& images, const PackOptions& options) {
   const std::string path = ClassesPath(options);
-  std::error_code ignored;  // If the file is not visible, it cannot be written either.
+  std::error_code ignored;  // A file that is not visible cannot be written either.
   if (options.shards.force || !std::filesystem::exists(path, ignored)) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> names, ReadClassNames(path));
   if (names == images.classes) return absl::OkStatus();

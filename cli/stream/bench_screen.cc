@@ -27,7 +27,7 @@ void Append(const Lines& more, Lines& lines) {
   lines.insert(lines.end(), more.begin(), more.end());
 }
 
-// Returns "LABEL TEXT", with further lines indented to the text.
+// Returns "LABEL     TEXT", with further lines indented to the text.
 Lines Labelled(absl::string_view label, absl::string_view text) {
   return WrapWords(absl::StrFormat("%-10s%s", label, text), kUsualColumns, kLabelColumns);
 }

@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// Counts durations in classes from 1 us to 1,000 s, each 1 % larger than the one before. Takes a
-// fixed 16 KiB for any number of durations. Not thread-safe.
+// Counts durations in classes from 1 us to 1,000 s, whose bounds grow by 1 % from one to the next.
+// Takes a fixed 16 KiB for any number of durations. Not thread-safe.
 class WaitTimes {
  public:
   void Add(absl::Duration wait);

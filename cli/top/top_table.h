@@ -77,7 +77,7 @@ TopTable MakeTopTable(const std::vector<ServerLoad>& servers, bool clients);
 // Returns all lines and below them, unless OK, `missing`: why there may be more servers.
 std::vector<std::string> TopLines(const TopTable& table, const absl::Status& missing);
 
-// Return " CAUSE" and "servers may be missing: CAUSE".
+// Return "  CAUSE" and "servers may be missing: CAUSE".
 std::string CauseLine(const TopTable::Server& server);
 std::string MissingLine(const absl::Status& missing);
 
