@@ -9,6 +9,6 @@ cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 || {
   cat "build/$preset.configure.log" >&2
   exit 1
 }
-# Whether the CUDA kernels are built, or why not.
+# Prints whether the CUDA kernels are built, or why not.
 grep -e '^-- CUDA: ' "build/$preset.configure.log" || true
 cmake --build --preset "$preset" "${@:2}" -- --quiet

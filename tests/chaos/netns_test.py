@@ -123,8 +123,8 @@ class NetnsTest(RanksTestCase):
         self.wait_until_it_serves(1)
 
     def kill_unseen(self):
-        """No packet announces that the old connections are gone. The new process says so when it
-        gets one."""
+        """No packet announces that the old connections are gone. The new process resets them
+        when it gets a packet."""
         self.note("server 2 is killed and restarted while it cannot be reached")
         self.server_nodes[2].partition()
         self.servers[2].kill()

@@ -30,7 +30,7 @@ class Node:
 
     def __init__(self, number):
         self.address = f"10.77.0.{number}"
-        self.delay_s = 0.0    # Of packets in each direction.
+        self.delay_s = 0.0    # Delay of packets, in each direction.
         self.loss = 0.0       # Share of packets, in each direction.
         self.hears = True     # Whether packets reach it.
         self.is_heard = True  # Whether its packets reach others.

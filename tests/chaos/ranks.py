@@ -59,8 +59,8 @@ class RanksTestCase(ProcessTestCase):
         return results
 
     def assert_undisturbed(self, results, note=""):
-        """Checks that each rank has read the same as one that reads in its own process, without
-        servers."""
+        """Checks that each rank has read the same rows as a rank that reads in its own process,
+        without servers."""
         options = list(self.rank_options)
         if "--pace" in options:
             at = options.index("--pace")

@@ -204,8 +204,7 @@ class ProgramsTest(ProcessTestCase):
             path.chmod(0o400)
 
     def args(self, template, **replaced):
-        """Returns the container's arguments for this machine. `replaced`: other values of options.
-        """
+        """Returns the container's arguments for this machine, with `replaced` values of options."""
         def here(arg):
             name, _, value = arg.partition("=")
             value = replaced.get(name.strip("-").replace("-", "_"), value)

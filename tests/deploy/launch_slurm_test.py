@@ -1,5 +1,4 @@
-"""Tests penstock launch with srun, inside an allocation of a one-node Slurm that the test starts.
-"""
+"""Tests penstock launch with srun, in an allocation of a one-node Slurm that the test starts."""
 
 import os
 import shutil

@@ -22,8 +22,7 @@ class ConnectionsTest(ProcessTestCase):
         return pathlib.Path(server.log_path).read_text().count("client connected")
 
     def assert_connected(self, times, connections, result):
-        """Checks the number of connections; a machine under load may have broken and renewed some.
-        """
+        """Checks the number of connections. Under load, some may have broken and been renewed."""
         breaks = result["servers"][0]["stream_breaks"]
         self.assertTrue(connections <= times <= connections + breaks, (times, result["servers"]))
 

@@ -13,8 +13,7 @@ INTERRUPTED = -1  # As a number of steps: until a SIGINT.
 
 class ElasticTest(ProcessTestCase):
     def run_ranks(self, servers, world_size, *args, interrupted=False, epochs=2):
-        """Reads with `world_size` ranks at once. Returns the result of each, and the ids of each.
-        """
+        """Reads with `world_size` ranks at once. Returns each rank's result and ids."""
         ids = [self.folder / f"ids{rank}" for rank in range(world_size)]
         for path in ids:
             path.unlink(missing_ok=True)

@@ -35,8 +35,8 @@ def run_bytes(program, *args, **options):
 
 class EscapesTestCase(TrainingTestCase):
     def assert_clean(self, result, says=b"owned"):
-        """Checks that the output cannot control a terminal, and that it contains the name, escaped,
-        within one line: the text after its line feed does not begin a new line."""
+        """Checks that the output cannot control a terminal, and that it contains the name escaped
+        and on one line: no line begins with the text after the name's line feed."""
         for printed in (result.stdout, result.stderr):
             found = CONTROL.search(printed)
             self.assertIsNone(found, printed)

@@ -76,8 +76,7 @@ class FloodTestCase(ProcessTestCase):
         return path
 
     def speak_tls(self, hosts="IP:127.0.0.1", mutual=False):
-        """Returns the arguments of a server, and sets those of the honest client and the flooders.
-        """
+        """Returns a server's arguments, and sets those of the honest client and the flooders."""
         ca = Authority(self.folder, "ca")
         cert, key = ca.issue("server", hosts)
         self.client_args += ["--tls", "--tls-ca", ca.pem]
@@ -211,8 +210,7 @@ class LoopbackFloodTest(FloodTestCase):
 
 
 class FullBudgetFloodTest(FloodTestCase):
-    """The server has more data than fits into its budget, so it has no memory to spare for floods.
-    """
+    """The server's data do not fit into its budget, so no memory is spare for floods."""
 
     budget = 16 * MIB
     copies = 12  # Copies of the sample, 2 MiB each.

@@ -37,8 +37,7 @@ def continuation_indexed(references):
 
 
 def calls_indexed(link):
-    """Makes calls that refer to a field of 3.5 KiB three times, by one byte each: less than 16 KiB.
-    """
+    """Makes calls that name a field of 3.5 KiB three times, by one byte each: under 16 KiB."""
     big = literal("x", "a" * 3500, first=0x40)
     yield frame(HEADERS, END_HEADERS, stream := link.next_stream(), link.target.call() + big)
     yield rst_stream(stream)

@@ -10,12 +10,11 @@ import unittest
 from processes import pause
 from rank_runs import BIN, RanksTestCase, newest, numbers
 
-END_S = 60  # For all ranks to end after one was killed; without load it takes 10.
+END_S = 60  # For all ranks to end after one was killed; without load, 10 s.
 
 
 def rank_process(launcher, rank):
-    """Returns the process id of a rank, and its environment. mpirun's ranks are not our children.
-    """
+    """Returns a rank's process id and environment. mpirun's ranks are not our children."""
     job = f"-{launcher.process.pid}\0".encode()
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:

@@ -12,7 +12,7 @@ from processes import pause, run
 from rank_runs import BIN, RanksTestCase, numbers
 from servers import BY_TIMEOUT, TIMEOUT_S
 
-END_S = 60  # For all ranks to end after one was killed; without load it takes 10.
+END_S = 60  # For all ranks to end after one was killed; without load, 10 s.
 
 
 class LaunchTest(RanksTestCase):

@@ -37,9 +37,9 @@ class MemoryTest(ProcessTestCase):
                        "--chunk-size", chunk_size)
 
     def pause_a_client(self, server):
-        """Starts a client that reads nothing, and waits until the server has no more work for it. A
-        client stopped by SIGSTOP would not answer pings, and the server would give it up after 20
-        s."""
+        """Starts a client that reads nothing, and waits until the server has no more work for it.
+        A client stopped by SIGSTOP would not answer pings: the server would give it up after 20 s.
+        """
         self._paused = getattr(self, "_paused", 0) + 1
         client = self.spawn("paused_client", self.manifest, server.address, f"paused{self._paused}")
         self.assertEqual(client.stdout.readline(), "asked\n")
@@ -123,8 +123,8 @@ class MemoryTest(ProcessTestCase):
         self.assertLess(peak, 1.1 * BUDGET)
 
     def watch(self, client, server):
-        """Returns VmRSS of both, measured again and again until the client ends: [(client, server),
-        ...]."""
+        """Measures VmRSS of both again and again until the client ends. Returns the pairs
+        (client, server)."""
         samples = []
         while client.poll() is None:
             both = memory(client, "VmRSS"), memory(server, "VmRSS")

@@ -1,5 +1,4 @@
-"""Tests metrics of real processes, scraped by a real Prometheus; the dashboard and the alert rules.
-"""
+"""Tests real processes' metrics with a real Prometheus, the dashboard and the alert rules."""
 
 import json
 import os
@@ -70,8 +69,7 @@ class MetricsTestCase(ProcessTestCase):
         return self.until("the address of the server's metrics", logged)[1]
 
     def start_reader(self, server):
-        """Starts an endless stream at a trainer's pace. Returns it and the address of its metrics.
-        """
+        """Starts an endless stream at a trainer's pace. Returns it and its metrics' address."""
         reader = self.spawn("penstock", "stream", self.manifest, "--servers", server.address,
                             "--epochs", 0, "--global-batch-size", 64, "--pace", 20000,
                             "--metrics-port", 0)

@@ -39,8 +39,7 @@ class ProcessTestCase(unittest.TestCase):
         self._servers = 0
 
     def pack_few(self):
-        """Returns a manifest of 384 positions, a tenth of them held out. An epoch takes a second.
-        """
+        """Returns a manifest of 384 positions, a tenth held out. An epoch takes a second."""
         def rank(file, piece):
             return f"{file or ''}{piece}{7 - file or ''}"
 

@@ -45,8 +45,8 @@ class RanksKilledTest(RanksTestCase):
             self.assert_others_end(ranks, 0, r"rank 0 (was not reached|.*died)")
 
     def test_while_it_steps_evaluates_and_saves(self):
-        """Ranks spend nearly all of the time with one of the three. A saved training continues with
-        equal bits."""
+        """Ranks spend nearly all of the time in one of these states. A saved training continues
+        with equal bits."""
         folder, events = self.folder / "parts", self.folder / "events.jsonl"
         args = ["--checkpoint-dir", folder, "--checkpoint-every", 1, "--eval-every", 1, "--events",
                 events]

@@ -31,8 +31,7 @@ def sockets(process):
 
 class ResourcesTest(ProcessTestCase):
     def record_client(self, server):
-        """Returns the first bytes that a client sends, which reads f32 rows until it stops reading.
-        """
+        """Returns the first bytes of a client that reads f32 rows until it stops reading."""
         recorder = Recorder(server.address)
         client = self.spawn("penstock", *self.stream_args(
             recorder.address, "--dtype", "f32", "--look-ahead", "8MiB", "--pace", 1, "--no-shm",

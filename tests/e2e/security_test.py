@@ -419,8 +419,7 @@ class TokenTest(SecurityTestCase):
 
 class DescriptorTest(SecurityTestCase):
     def start_endless(self, server):
-        """Returns a stream at a trainer's pace, and a function that waits until it has read more.
-        """
+        """Returns a stream at a trainer's pace, and a function that waits until it reads more."""
         ids = self.folder / "ids"
         client = self.spawn("penstock", *self.stream_args(
             server.address, "--ids", ids, "--pace", 20_000, epochs=0))

@@ -1,5 +1,4 @@
-"""Tests file: and dns:/// server sets with real processes: servers join and leave a running stream.
-"""
+"""Tests file: and dns:/// server sets: real servers join and leave a running stream."""
 
 import json
 import os

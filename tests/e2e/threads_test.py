@@ -161,7 +161,7 @@ class LimitTest(ThreadsTestCase):
     def test_a_server_that_met_the_limit_ends(self):
         enough, server = self.first_server()
         server.kill()
-        for more in (4, 12):  # Less than the threads that would read.
+        for more in (4, 12):  # Fewer than the threads that reading takes.
             server = self.make_server("--threads", 3, prefix=self.prefix(enough + more))
             server.start()
             server.wait_serving()

@@ -202,8 +202,8 @@ class BatchStream:
     def take(self) -> Batch:
         """Returns the next batch. EndOfStream: there is none. Other errors come from the feed.
 
-        If a signal handler raises in here, nothing is lost: the next call returns the batch that
-        this call would have returned.
+        If a signal handler raises during this call, nothing is lost: the next call returns the
+        batch that this one would have returned.
         """
         record = self._ready.popleft() if self._ready else self._await()
         if record[4] != self._next_step:  # STEP: a call was interrupted, and its batch was lost.

@@ -47,7 +47,7 @@ class Batch(dict[str, Any]):
 
     @property
     def step(self) -> int:
-        """Number of the step: steps before it since the loader began or last loaded a state."""
+        """Number of steps before this one, since the loader began or last loaded a state."""
         return self._field(protocol.STEP)
 
     @property

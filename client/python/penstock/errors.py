@@ -84,7 +84,7 @@ class SlotsHeldError(Error, RuntimeError):
 
 
 class FeedError(Error, RuntimeError):
-    """The process `penstock feed` could not be started, ended, or sent something unexpected.
+    """The process `penstock feed` did not start, has ended, or has sent something unexpected.
 
     `returncode` is its exit code, or -N if signal N ended it; None if it is unknown.
     """

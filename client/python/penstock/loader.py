@@ -79,7 +79,7 @@ class Loader:
         shm: whether shared memory of servers on this machine is used.
         threads, memory_budget: for "local:". None: all cores and a quarter of the memory, divided
             by `local_size`.
-        output: the type of tensors: "numpy", "torch" or "jax" arrays. None of them is a copy.
+        output: the type of tensors: "numpy", "torch" or "jax" arrays. Converting copies nothing.
         layout: "NCHW" gives views [N, C, H, W] of images, which are uint8 [N, H, W, C].
         copy: what to do if you hold so many batches that few slots are left. "auto" hands out
             copies and warns once, "never" raises SlotsHeldError, and "always" copies every batch.

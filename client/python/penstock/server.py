@@ -81,7 +81,7 @@ class Server:
         return self._reader.process.pid
 
     def close(self) -> None:
-        """Ends the server. Other clients still get their requests, for at most `grace` (5 s)."""
+        """Ends the server. It first answers what clients have asked, for at most `grace` (5 s)."""
         self._finalizer()
 
     def __enter__(self) -> Server:
