@@ -1,4 +1,4 @@
-"""docs/reference/options_*.md are what the programs show with --help."""
+"""Tests that docs/reference/options_*.md match the programs' options."""
 import json
 import os
 import pathlib

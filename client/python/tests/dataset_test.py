@@ -231,7 +231,8 @@ class PackTest(DatasetTestCase):
         with self.assertRaises(TypeError):
             penstock.pack([{"i": object()}], self.out, force=True)
         self.assertEqual(len(self.names()), 5)
-        penstock.index(self.out, mixed_features=True)  # Its manifest describes shards that are about to go.
+        # The manifest describes shards that will be replaced.
+        penstock.index(self.out, mixed_features=True)
         penstock.pack([{"i": 7}], self.out, force=True)
         self.assertEqual(self.names(), ["other-00000-of-00001.tfrecord",
                                         "out-00000-of-00001.tfrecord"])
