@@ -5,24 +5,10 @@
 
 #include <cstdlib>
 
-#include "absl/strings/str_cat.h"
-
 namespace penstock {
 namespace {
 
 constexpr size_t kUsualColumns = 80;
-
-const char* Sequence(Style style) {
-  switch (style) {
-    case Style::kBold:
-      return "\x1b[1m";
-    case Style::kRed:
-      return "\x1b[1;31m";
-    case Style::kYellow:
-      return "\x1b[33m";
-  }
-  return "";
-}
 
 }  // namespace
 
@@ -40,9 +26,32 @@ bool ShowsColour(std::FILE* out) {
   return isatty(fileno(out)) == 1;
 }
 
-std::string Styled(absl::string_view text, Style style, std::FILE* out) {
-  if (!ShowsColour(out)) return std::string(text);
-  return absl::StrCat(Sequence(style), text, "\x1b[0m");
+void PrintError(absl::string_view program, absl::string_view message) {
+  PrintError(program, Multiline(Escaped(message)));
+}
+
+void PrintError(absl::string_view program, Multiline message) {
+  if (ShowsColour(stderr)) {
+    PrintEscaped(stderr, "\x1b[1;31m%s:\x1b[0m %s\n", program, message);
+  } else {
+    PrintEscaped(stderr, "%s: %s\n", program, message);
+  }
+}
+
+void PrintWarning(absl::string_view program, absl::string_view message) {
+  if (ShowsColour(stderr)) {
+    PrintEscaped(stderr, "\x1b[33m%s:\x1b[0m %s\n", program, message);
+  } else {
+    PrintEscaped(stderr, "%s: %s\n", program, message);
+  }
+}
+
+void PrintTitle(std::FILE* out, absl::string_view title) {
+  if (ShowsColour(out)) {
+    PrintEscaped(out, "\x1b[1m%s\x1b[0m\n", title);
+  } else {
+    PrintEscaped(out, "%s\n", title);
+  }
 }
 
 }  // namespace penstock

@@ -1,12 +1,12 @@
-// What a terminal can show.
+// What a terminal can show, and what is shown in colours.
 #ifndef PENSTOCK_BASE_TERMINAL_H_
 #define PENSTOCK_BASE_TERMINAL_H_
 
 #include <cstddef>
 #include <cstdio>
-#include <string>
 
 #include "absl/strings/string_view.h"
+#include "base/print_escaped.h"
 
 namespace penstock {
 
@@ -17,10 +17,14 @@ size_t TerminalColumns(std::FILE* out);
 // (https://no-color.org).
 bool ShowsColour(std::FILE* out);
 
-enum class Style { kBold, kRed, kYellow };
+// Prints "PROGRAM: MESSAGE" and a line feed to stderr, with the program's name in red or yellow
+// where ShowsColour(). A std::string is printed on one line, a Multiline on several.
+void PrintError(absl::string_view program, absl::string_view message);
+void PrintError(absl::string_view program, Multiline message);
+void PrintWarning(absl::string_view program, absl::string_view message);
 
-// `text`, which holds no escape sequences, in a style; unchanged unless ShowsColour(out).
-std::string Styled(absl::string_view text, Style style, std::FILE* out);
+// Prints a heading in bold, and a line feed.
+void PrintTitle(std::FILE* out, absl::string_view title);
 
 }  // namespace penstock
 

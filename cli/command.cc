@@ -16,6 +16,7 @@
 #include "base/flags/command_line.h"
 #include "base/print_escaped.h"
 #include "base/process/standard_streams.h"
+#include "base/terminal.h"
 
 namespace penstock {
 namespace {
@@ -65,7 +66,7 @@ int ExitCode(const absl::Status& status) {
 
 void PrintWarnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) {
-    PrintEscaped(stderr, "penstock: %s\n", warning);
+    PrintWarning("penstock", warning);
   }
 }
 
@@ -76,7 +77,7 @@ std::string ShownMessage(const absl::Status& status) {
 
 int ReportAndExitCode(const absl::Status& status) {
   if (!status.ok()) {
-    PrintEscaped(stderr, "penstock: %s\n", Multiline(ShownMessage(status)));
+    PrintError("penstock", Multiline(ShownMessage(status)));
   }
   return ExitCode(status);
 }

@@ -26,6 +26,7 @@
 #include "base/process/start_thread.h"
 #include "base/process/stop_signals.h"
 #include "base/status.h"
+#include "base/terminal.h"
 #include "base/tls/keep_openssl.h"
 #include "google/protobuf/stubs/logging.h"
 #include "metrics/metrics_flags.h"
@@ -319,7 +320,7 @@ absl::Status Serve(const Flags& flags, const std::string& described, absl::Durat
 }
 
 int Fail(const absl::Status& status, int exit_code) {
-  PrintEscaped(stderr, "penstock-server: %s\n", status.message());
+  PrintError("penstock-server", status.message());
   return exit_code;
 }
 

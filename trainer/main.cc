@@ -14,6 +14,7 @@
 #include "base/process/keep_freed_memory.h"
 #include "base/process/process_limits.h"
 #include "base/process/standard_streams.h"
+#include "base/terminal.h"
 #include "base/tls/keep_openssl.h"
 #include "penstock_version.h"
 #include "trainer/app/commands.h"
@@ -24,7 +25,7 @@
 namespace {
 
 int Fail(int code, const std::string& message) {
-  penstock::PrintEscaped(stderr, "penstock-train: %s\n", message);
+  penstock::PrintError("penstock-train", message);
   return code;
 }
 

@@ -227,7 +227,7 @@ void LetTheLastOneCount(CLI::App& app) {
 // 0, or 1 with the reason on stderr.
 int Report(const absl::Status& status, absl::string_view program) {
   if (status.ok()) return 0;
-  PrintEscaped(stderr, "%s: %s\n", program, status.message());
+  PrintError(program, status.message());
   return 1;
 }
 
@@ -261,8 +261,11 @@ void SetHelp(CLI::App& app, const std::vector<CommandPage>& commands) {
 void PrintHelp(const std::string& help) {
   for (const absl::string_view line : absl::StrSplit(absl::StripSuffix(help, "\n"), '\n')) {
     const bool title = absl::EndsWith(line, ":") && !absl::StartsWith(line, " ");
-    const std::string shown = Escaped(Multiline(line));
-    absl::FPrintF(stdout, "%s\n", title ? Styled(shown, Style::kBold, stdout) : shown);
+    if (title) {
+      PrintTitle(stdout, line);
+    } else {
+      PrintEscaped(stdout, "%s\n", Multiline(line));
+    }
   }
 }
 
@@ -320,8 +323,8 @@ std::optional<int> ParseCommandLine(CLI::App& app, absl::string_view program, in
       PrintHelp(help.str());
       return Report(FlushStandardOutput(), program);
     }
-    PrintEscaped(stderr, "%s: %s\nRun with --help for the options.\n", program,
-                 Mistake(app, *config, error, argc, argv).Describe(NamesOf(commands)));
+    PrintError(program, Mistake(app, *config, error, argc, argv).Describe(NamesOf(commands)));
+    PrintEscaped(stderr, "Run with --help for the options.\n");
     return kUsageExitCode;
   }
   return std::nullopt;

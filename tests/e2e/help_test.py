@@ -1,0 +1,94 @@
+"""Tests --help: its width, its groups, `help COMMAND`, and colours on a terminal."""
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import struct
+import subprocess
+import termios
+import unittest
+
+BIN = pathlib.Path(os.environ["PENSTOCK_BIN"])
+PROGRAMS = ("penstock", "penstock-server", "penstock-train")
+
+
+def commands():
+    """The words of each command of each program."""
+    for program in PROGRAMS:
+        pages = json.loads((BIN.parent / "share/penstock" / f"{program}.json").read_text())
+        for page in pages:
+            yield page["name"].split(" ")
+
+
+def run(*words):
+    return subprocess.run([BIN / words[0], *words[1:]], text=True, capture_output=True, check=False)
+
+
+def on_terminal(words, columns=80, **variables):
+    """What a program prints on a terminal of its own, with its colours."""
+    ours, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    environment = {**os.environ, "TERM": "xterm", **variables}
+    if "NO_COLOR" not in variables:
+        environment.pop("NO_COLOR", None)
+    with subprocess.Popen([BIN / words[0], *words[1:]], stdin=terminal, stdout=terminal,
+                          stderr=terminal, env=environment):
+        os.close(terminal)
+        shown = b""
+        try:
+            while data := os.read(ours, 65536):
+                shown += data
+        except OSError:
+            pass  # The program has ended.
+    os.close(ours)
+    return shown.decode().replace("\r\n", "\n")
+
+
+class HelpTest(unittest.TestCase):
+    """Of all commands."""
+
+    def test_no_line_but_of_examples_is_wider_than_80_columns(self):
+        for words in commands():
+            text = run(*words, "--help").stdout
+            for line in text.partition("\nExample")[0].splitlines():
+                self.assertLessEqual(len(line), 80, f"{words}: {line}")
+
+    def test_it_is_as_wide_as_the_terminal(self):
+        for columns in (50, 70, 95):
+            text = on_terminal(["penstock", "stream", "--help"], columns, NO_COLOR="1")
+            widths = [len(line) for line in text.partition("\nExample")[0].splitlines()]
+            self.assertLessEqual(max(widths), columns)
+            self.assertGreater(max(widths), columns - 12)
+
+    def test_every_option_has_a_description_and_values_have_a_name(self):
+        for program in PROGRAMS:
+            for page in json.loads((BIN.parent / "share/penstock" / f"{program}.json").read_text()):
+                for group in page["groups"]:
+                    for option in group["options"]:
+                        name = f"{page['name']} {option['names']}"
+                        self.assertNotEqual(option["description"], "", name)
+                        self.assertNotIn(option["placeholder"], ("VALUE", "TEXT", "UINT"), name)
+
+    def test_help_as_a_command_is_the_option(self):
+        for words in commands():
+            asked = run(words[0], "help", *words[1:])
+            self.assertEqual((asked.returncode, asked.stdout),
+                             (0, run(*words, "--help").stdout), words)
+
+    def test_help_of_a_command_that_does_not_exist(self):
+        asked = run("penstock", "help", "steam")
+        self.assertEqual(asked.returncode, 2)
+        self.assertIn("did you mean 'stream'?", asked.stderr)
+
+    def test_colours_are_for_terminals_whose_user_wants_them(self):
+        words = ["penstock", "stream", "--remainde"]
+        self.assertIn("\x1b[1;31mpenstock:\x1b[0m there is no option", on_terminal(words))
+        self.assertIn("\x1b[1mServers:\x1b[0m\n", on_terminal(["penstock", "stream", "--help"]))
+        for variables in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            self.assertNotIn("\x1b", on_terminal(words, **variables))
+        self.assertNotIn("\x1b", run(*words).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
