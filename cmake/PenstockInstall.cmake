@@ -44,6 +44,12 @@ foreach(folder man bash-completion zsh)  # penstock_binary() has these written.
     COMPONENT programs)
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/penstock COMPONENT programs)
+if(PENSTOCK_PORTABLE)  # The licences of the libraries that are linked into the programs.
+  install(CODE "
+    execute_process(COMMAND python3 ${PROJECT_SOURCE_DIR}/cmake/portable/licenses.py
+      ${PROJECT_BINARY_DIR} \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/doc/penstock/licenses\"
+      penstock penstock-server penstock-train COMMAND_ERROR_IS_FATAL ANY)" COMPONENT programs)
+endif()
 
 set(exported)
 penstock_export(penstock::loader)

@@ -43,7 +43,7 @@ def linked(build, program):
 def included(build):
     """Returns the headers that the build read, without those of this checkout."""
     deps = output("ninja", "-C", build, "-t", "deps")
-    return {pathlib.Path(path).resolve() for path in re.findall(r"^ +(/usr/\S+)$", deps, re.M)}
+    return {pathlib.Path(path).resolve() for path in re.findall(r"^ +(/usr/(?!local/)\S+)$", deps, re.M)}
 
 
 def package_of(paths):
