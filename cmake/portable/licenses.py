@@ -24,6 +24,11 @@ Debian's source packages of all that is linked into these programs. Each can be 
 and linked with it again from the sources of Penstock.
 
 """
+# Not a Debian package: the toolkit's static runtime.
+CUDA_NOTICE = """\
+libcudart_static.a is part of NVIDIA's CUDA Toolkit. The toolkit's End User License Agreement,
+https://docs.nvidia.com/cuda/eula/, lists it among the files that may be distributed with programs.
+"""
 
 
 def output(*command):
@@ -67,8 +72,12 @@ def main(build, out, *programs):
     build, out = pathlib.Path(build).resolve(), pathlib.Path(out)
     shutil.rmtree(out, ignore_errors=True)
     files = included(build).union(*(linked(build, program) for program in programs))
+    cuda = {path for path in files if path.name == "libcudart_static.a"}
+    if cuda:
+        (out / "nvidia-cuda-runtime").mkdir(parents=True)
+        (out / "nvidia-cuda-runtime" / "NOTICE").write_text(CUDA_NOTICE)
     named = set()
-    found = sources(package_of(files))
+    found = sources(package_of(files - cuda))
     for source, package in found.items():
         text = pathlib.Path("/usr/share/doc", package, "copyright").read_text(errors="replace")
         folder = out / source.split()[0]
