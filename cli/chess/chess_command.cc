@@ -45,7 +45,7 @@ std::string FreeName(const std::string& path) {
 // Keeps the positions of whole games, but not under the name of a finished file.
 absl::Status SavePartial(const GenerateOptions& options, const GeneratedPositions& positions) {
   if (positions.num_positions == 0) {
-    return Annotate(positions.status, "before a whole game was played; nothing is saved");
+    return Annotate(positions.status, "nothing is saved, because no game was complete");
   }
   const std::string path = FreeName(absl::StrCat(options.output, ".partial"));
   PENSTOCK_RETURN_IF_ERROR(WriteText(path, positions.lines));
@@ -64,7 +64,7 @@ absl::Status Generate(const GenerateOptions& options) {
   }
   if (generator.play.max_plies <= generator.play.max_opening_plies) {
     return UsageError(absl::StrCat("--max-plies ", generator.play.max_plies,
-                                   " leaves nothing after --max-opening-plies ",
+                                   " must be more than --max-opening-plies ",
                                    generator.play.max_opening_plies));
   }
   PENSTOCK_RETURN_IF_ERROR(CheckOutput(options));

@@ -93,8 +93,8 @@ class Ledger {
     on_positions_(added);
     if (barren_games_ == kMaxBarrenGames) {
       result_.status = absl::OutOfRangeError(absl::StrCat("no new position in ", kMaxBarrenGames,
-                                                          " games; allow longer openings or "
-                                                          "more random moves"));
+                                                          " games; raise --max-opening-plies "
+                                                          "or --random-moves"));
     }
     done_ = result_.num_positions == options_.num_positions || !result_.status.ok();
   }

@@ -206,7 +206,8 @@ absl::StatusOr<std::string> UciEngine::ReadLine(absl::string_view awaited, absl:
       return line;
     }
     if (buffer_.size() > kMaxLineBytes) {
-      return absl::InternalError(absl::StrCat(options_.path, " wrote a line above 1 MiB"));
+      return absl::InternalError(
+          absl::StrCat(options_.path, " wrote a line longer than 1 MiB; is it a UCI engine?"));
     }
     PENSTOCK_RETURN_IF_ERROR(WaitReadable(awaited, deadline));
     char bytes[4096];

@@ -16,7 +16,8 @@ absl::Status CheckName(const std::string& tensor) {
   if (!absl::StrContains(tensor, "/") && tensor.find('\0') == std::string::npos) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("tensor '", tensor, "' cannot be a file's name"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("tensor '", tensor, "': its name cannot be a file name; rename it in the spec"));
 }
 
 absl::StatusOr<NpzWriter> CreateFile(const std::string& path, bool force,

@@ -70,8 +70,8 @@ std::string FlagLine(std::span<const uint8_t> d) {
 
 absl::StatusOr<std::string> DrawBoard(std::span<const uint8_t> d, int64_t s) {
   if (d.size() != chess::kPlaneBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a chess record's d has ", chess::kPlaneBytes, " bytes, this has ", d.size()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "feature d has ", d.size(), " bytes; a chess record's has ", chess::kPlaneBytes));
   }
   const bool mate = chess::TestBit(d, chess::kMateBit);
   return absl::StrCat(BoardLines(d), PlaneTable(d), FlagLine(d),

@@ -27,7 +27,8 @@ class IndexBar {
     };
     options.listing.check = &InterruptGuard::Check;
     options.listing.skipped = [](const std::string& folder) {
-      PrintEscaped(stderr, "penstock: %s may not be read; it is left out\n", folder);
+      PrintEscaped(stderr, "penstock: %s cannot be read (permission denied); it is left out\n",
+                   folder);
     };
     options.progress = [this](uint64_t bytes) {
       bar_->Add(bytes);
@@ -62,7 +63,7 @@ absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path, Index
   PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDataset(path, options));
   if (dataset.indexed) {
     bar.Finish(options.in_memory
-                   ? absl::StrCat("not saved; penstock index ", path, " makes a manifest")
+                   ? absl::StrCat("not saved; run penstock index ", path, " to save a manifest")
                    : absl::StrCat("saved as ", dataset.manifest_path));
   }
   return dataset;

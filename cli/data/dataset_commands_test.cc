@@ -33,9 +33,9 @@ TEST_F(DatasetCommandsTest, IndexesAFolder) {
   EXPECT_GT(Json()["holdout_records"], 20);
   EXPECT_EQ(Json()["manifest"], folder_.File("manifest.pb"));
   ASSERT_EQ(Run({"index", folder_.path(), "--update"}), 0) << error_;
-  EXPECT_THAT(out_, HasSubstr("read 0 shards, kept 1"));
+  EXPECT_THAT(out_, HasSubstr("read 0 shards, reused 1"));
   ASSERT_EQ(Run({"index", folder_.path()}), 0) << error_;
-  EXPECT_THAT(out_, HasSubstr(" held out by 'd', as before; --holdout 0: none)"));
+  EXPECT_THAT(out_, HasSubstr(" held out by 'd', as before; --holdout 0 removes the split)"));
 }
 
 TEST_F(DatasetCommandsTest, VerifyingDamageExitsWithOne) {
@@ -93,7 +93,7 @@ TEST_F(DatasetCommandsTest, WrongFlagsExitWithTwo) {
 TEST_F(DatasetCommandsTest, InspectsAFolderAndWritesNothing) {
   folder_.Write("a.tfrecord", ChessShard(100).text());
   ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
-  EXPECT_THAT(error_, HasSubstr("not saved; penstock index " + folder_.path()));
+  EXPECT_THAT(error_, HasSubstr("not saved; run penstock index " + folder_.path()));
   EXPECT_EQ(folder_.NumEntries(), 1u);
   EXPECT_THAT(
       out_, AllOf(HasSubstr("records   100\n"), HasSubstr("d: bytes, length 194"),

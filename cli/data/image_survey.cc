@@ -72,7 +72,7 @@ std::string Describe(const ImageFacts& facts) {
                                   facts.turned == 0 ? "none" : absl::StrCat(facts.turned),
                                   " with an EXIF orientation other than 1");
   if (const uint64_t others = facts.values - facts.images(); others > 0) {
-    absl::StrAppend(&text, "; ", Counted(others, "value is", "values are"), " no image");
+    absl::StrAppend(&text, "; ", Counted(others, "value is not an image", "values are not images"));
     if (!facts.problem.empty()) absl::StrAppend(&text, ": ", facts.problem);
   }
   return text;

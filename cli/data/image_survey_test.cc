@@ -56,7 +56,7 @@ TEST_F(ImageSurveyTest, SaysWhatOtherValuesAre) {
   AddImage(TestPng(2, 3));
   AddImage("GIF89a and more");
   EXPECT_THAT(Describe(survey_.Facts()[0]),
-              AllOf(HasSubstr("1 value is no image"), HasSubstr("GIF")));
+              AllOf(HasSubstr("1 value is not an image"), HasSubstr("GIF")));
   AddImage("");
   AddImage("");
   EXPECT_THAT(survey_.Facts(), IsEmpty());  // Fewer than half are images.

@@ -63,10 +63,11 @@ absl::Status SetFormat(IndexFlags& flags) {
   const bool fixed = flags.format == "fixed";
   if (fixed != (flags.record_bytes > 0)) {
     return UsageError(fixed ? "--format fixed needs --record-bytes, the bytes of each record"
-                            : "--record-bytes is for --format fixed");
+                            : "--record-bytes needs --format fixed");
   }
   if (flags.format == "image-folder" && !index.listing.glob.empty()) {
-    return UsageError("--glob is not for --format image-folder, which takes *.jpg, *.jpeg, *.png");
+    return UsageError(
+        "--glob cannot be used with --format image-folder, which reads *.jpg, *.jpeg and *.png");
   }
   if (flags.format.empty()) return absl::OkStatus();
   const bool raw = fixed || flags.format == "raw";
@@ -87,7 +88,7 @@ absl::Status SetOptions(IndexFlags& flags) {
   if (index.output.empty()) {
     std::error_code ignored;
     if (flags.inputs.size() != 1 || !std::filesystem::is_directory(flags.inputs[0], ignored)) {
-      return UsageError("-o is needed where the input is not one folder");
+      return UsageError("-o is required unless the input is one folder");
     }
     index.output = (std::filesystem::path(flags.inputs[0]) / kManifestName).string();
   }
@@ -104,7 +105,8 @@ absl::Status SetOptions(IndexFlags& flags) {
     if (!bytes.ok()) return UsageError(absl::StrCat("--chunk-size: ", bytes.status().message()));
     if (*bytes > kMaxChunkTarget) {
       return UsageError(absl::StrCat("--chunk-size: ", flags.chunk_size, " is more than ",
-                                     FormatByteSize(kMaxChunkTarget), "; usually 256KiB to 4MiB"));
+                                     FormatByteSize(kMaxChunkTarget),
+                                     "; usual sizes are 256KiB to 4MiB"));
     }
     index.chunk_bytes = *bytes;
   }
@@ -177,9 +179,9 @@ void PrintText(const IndexResult& result, const std::string& output) {
   if (manifest.holdout().threshold > 0) {
     PrintEscaped(stdout, " (%s held out by %s%s)", Grouped(manifest.num_records(Split::kHoldout)),
                  manifest.holdout().Decider(),
-                 result.kept_holdout ? ", as before; --holdout 0: none" : "");
+                 result.kept_holdout ? ", as before; --holdout 0 removes the split" : "");
   }
-  PrintEscaped(stdout, ", %s in %s; read %s, kept %d\n", FormatByteSize(manifest.num_bytes()),
+  PrintEscaped(stdout, ", %s in %s; read %s, reused %d\n", FormatByteSize(manifest.num_bytes()),
                Counted(manifest.num_chunks(), "chunk", "chunks"),
                Counted(result.read_shards, "shard", "shards"), result.reused_shards);
   if (const std::string noted = Describe(result.images); !noted.empty()) {
@@ -282,7 +284,7 @@ void TellTooLarge(const SpecChoice& choice, const Manifest& manifest) {
 
 void TellUnread(const IndexResult& result) {
   for (const std::string& unread : result.unread) {
-    PrintEscaped(stderr, "penstock: records hold %s, which nothing reads\n", unread);
+    PrintEscaped(stderr, "penstock: records have %s, which Penstock ignores\n", unread);
   }
   const absl::StatusOr<SpecChoice> choice = ChooseSpec({}, result.manifest);
   if (!choice.ok()) return;  // Reading the data reports the error.
@@ -296,10 +298,11 @@ void TellEmptyHoldout(const Manifest& manifest) {
   const bool none = manifest.holdout().threshold > 0 && manifest.num_records(Split::kAll) > 0 &&
                     manifest.num_records(Split::kHoldout) == 0;
   if (!none) return;
-  PrintEscaped(stderr,
-               "penstock: no record is held out: the hash of %s decides, and equal values stay "
-               "together; a larger --holdout or another --holdout-feature may hold some out\n",
-               manifest.holdout().Decider());
+  PrintEscaped(
+      stderr,
+      "penstock: the holdout split is empty: the hash of %s decides, and records with equal "
+      "values stay together; try a larger --holdout or another --holdout-feature\n",
+      manifest.holdout().Decider());
 }
 
 // Tells users who look for damage which shards were not read.
@@ -307,8 +310,8 @@ void TellKept(const IndexOptions& index, const IndexResult& result) {
   const bool looks = index.update && index.exclude_corrupt && !index.verify;
   if (!looks || result.reused_shards == 0) return;
   PrintEscaped(stderr,
-               "penstock: %s not read, as size and time are the same and no damage was listed; "
-               "--verify reads them too\n",
+               "penstock: %s not read again, because size and time are unchanged and no damage was "
+               "listed; --verify reads them too\n",
                absl::StrCat(Counted(result.reused_shards, "shard was", "shards were")));
 }
 
@@ -335,8 +338,9 @@ absl::Status Index(IndexFlags flags) {
   return absl::DataLossError(
       absl::StrCat(DescribeAll(result), flags.index.exclude_corrupt
                                             ? "; no record would be left, so nothing is saved"
-                                            : "; the same with --exclude-corrupt leaves them "
-                                              "out, and reads only damaged shards again"));
+                                            : "; run the same command with --exclude-corrupt "
+                                              "to leave them out; it reads only damaged shards "
+                                              "again"));
 }
 
 }  // namespace

@@ -163,7 +163,7 @@ TEST_F(OwnDataTest, SaysWhatNothingReads) {
             Field(7, "more"));
   folder_.Write("a.tfrecord", shard.text());
   ASSERT_EQ(Run({"index", folder_.path()}), 0) << error_;
-  EXPECT_THAT(error_, AllOf(HasSubstr("records hold field 7 of the record, which nothing reads"),
+  EXPECT_THAT(error_, AllOf(HasSubstr("records have field 7 of the record, which Penstock ignores"),
                             HasSubstr("field 4 of feature 'a'")));
   ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
   EXPECT_THAT(out_, AllOf(HasSubstr("unread    field 7 of the record: nothing reads it\n"),
@@ -307,7 +307,7 @@ TEST_F(OwnDataTest, AHoldoutOfNothingIsSaid) {
   folder_.Write("a.tfrecord", shard.text());
   ASSERT_EQ(Run({"index", folder_.path(), "--holdout", "1e-9", "--holdout-feature", "label"}), 0)
       << error_;
-  EXPECT_THAT(error_, HasSubstr("no record is held out: the hash of 'label' decides"));
+  EXPECT_THAT(error_, HasSubstr("the holdout split is empty: the hash of 'label' decides"));
   EXPECT_EQ(Run({"index", folder_.path(), "--holdout", "5%", "--holdout-feature", "labels"}), 1);
   EXPECT_THAT(error_, AllOf(HasSubstr("'labels', which the records lack. There are label (int64)"),
                             HasSubstr("--holdout-feature names another")));

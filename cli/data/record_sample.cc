@@ -26,7 +26,7 @@ absl::Status ReadChunk(const Manifest& manifest, const ChunkInfo& chunk,
   if (source->size() != shard.size || Crc32c(bytes) != chunk.crc32c) {
     return absl::FailedPreconditionError(
         absl::StrCat(source->name(), ": chunk at offset ", chunk.offset,
-                     " is not what was indexed: the file changed or is damaged; index it again"));
+                     " differs from the index: the file changed or is damaged; index it again"));
   }
   if (shard.container == Container::kTfRecord) {
     raw = std::move(bytes);

@@ -48,7 +48,7 @@ TEST_F(ContactSheetTest, DrawsOriginalsToAPicture) {
   ASSERT_EQ(Sheet(data_.path(), "sheet.png"), 0) << error_;
   EXPECT_THAT(out_,
               AllOf(HasSubstr("images    image/encoded: 49 PNG, 8-57 x 16 pixels; none"),
-                    HasSubstr("1 value is no image"), HasSubstr("sheet.png: 36 of 50 records"),
+                    HasSubstr("1 value is not an image"), HasSubstr("sheet.png: 36 of 50 records"),
                     HasSubstr("originals of image/encoded")));
   ASSERT_OK_AND_ASSIGN(const ImageInfo info, ProbeImage(BytesOf(out_folder_.Read("sheet.png"))));
   EXPECT_EQ(info.format, ImageFormat::kPng);
