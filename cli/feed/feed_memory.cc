@@ -50,7 +50,7 @@ absl::StatusOr<std::unique_ptr<FeedMemory>> FeedMemory::Map(UniqueFd memory, siz
   const int seals = fcntl(memory.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
     return absl::InvalidArgumentError(
-        "START: the descriptor is no memfd that is sealed against shrinking (F_SEAL_SHRINK)");
+        "START: the descriptor must be a memfd that is sealed against shrinking (F_SEAL_SHRINK)");
   }
   struct stat info {};
   if (fstat(memory.get(), &info) != 0) return ErrnoToStatus(errno, "START: the memory");

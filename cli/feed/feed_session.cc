@@ -43,7 +43,9 @@ absl::Status FeedSession::Open(const StartText& start, UniqueFd memory) {
     PENSTOCK_ASSIGN_OR_RETURN(memory_, FeedMemory::Map(std::move(memory), bytes));
   }
   if (memory_ == nullptr || memory_->size() < bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("START: no memory for ", start.slots, " slots"));
+    return absl::InvalidArgumentError(absl::StrCat("START: there is no memory for ", start.slots,
+                                                   " slots; send a memfd of at least ", bytes,
+                                                   " bytes"));
   }
   LoaderOptions options = options_;
   options.start = start.cursor;

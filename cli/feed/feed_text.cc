@@ -99,18 +99,19 @@ absl::StatusOr<StartText> ParseStartText(absl::string_view text) {
   if (!json.is_object() || !json.contains("slots") || !json["slots"].is_number_unsigned() ||
       !json.contains("cursor") || !json["cursor"].is_string()) {
     return absl::InvalidArgumentError(
-        "START: its text is not {\"cursor\": TEXT, \"slots\": NUMBER, \"step\": NUMBER}");
+        "START: the text must be {\"cursor\": TEXT, \"slots\": NUMBER, \"step\": NUMBER}");
   }
   StartText start;
   if (json.contains("step")) {
     if (!json["step"].is_number_unsigned()) {
-      return absl::InvalidArgumentError("START: its step is not a whole number");
+      return absl::InvalidArgumentError("START: \"step\" must be a whole number");
     }
     start.step = json["step"].get<uint64_t>();
   }
   const auto slots = json["slots"].get<uint64_t>();
   if (slots < 2 || slots > std::numeric_limits<uint16_t>::max() + uint64_t{1}) {
-    return absl::InvalidArgumentError(absl::StrCat("START: ", slots, " slots; 2 to 65536 can be"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("START: \"slots\" is ", slots, "; it must be from 2 to 65536"));
   }
   start.slots = static_cast<uint32_t>(slots);
   if (const auto cursor = json["cursor"].get<std::string>(); !cursor.empty()) {

@@ -10,16 +10,17 @@ namespace {
 
 using enum ForeignOption::Kind;
 
-constexpr char kBuckets[] = "penstock-train --bucket-size says what travels together";
-constexpr char kNcclChooses[] = "on GPUs NCCL chooses how gradients travel (NCCL_ALGO)";
-constexpr char kLateAfter[] = "penstock-train --late-after says who is late";
+constexpr char kBuckets[] =
+    "penstock-train --bucket-size sets how many gradients are sent together";
+constexpr char kNcclChooses[] = "NCCL chooses the algorithm on GPUs; set NCCL_ALGO to change it";
+constexpr char kLateAfter[] = "penstock-train --late-after reports stragglers";
 constexpr char kTimeout[] = "use penstock-train --collective-timeout";
 constexpr char kTrace[] = "use penstock-train --profile-steps FIRST:LAST --profile-file FILE";
-constexpr char kNoMpi[] = "ranks do not speak MPI with each other";
+constexpr char kNoMpi[] = "ranks do not communicate by MPI";
 constexpr char kLog[] = "there are no log levels: errors and warnings are always printed";
 constexpr char kElastic[] =
-    "ranks do not join or leave a training that runs; give -np, and --restarts N to start all "
-    "again from the last checkpoint";
+    "elastic training is not supported; give -np, and --restarts N to restart all ranks from the "
+    "last checkpoint";
 
 constexpr ForeignOption kOptions[] = {
     // From horovodrun and perseusrun.
@@ -32,16 +33,16 @@ constexpr ForeignOption kOptions[] = {
     {"--autotune-gaussian-process-noise", 1, kNoEffect, kBuckets},
     {"--fusion-threshold-mb", 1, kNoEffect, kBuckets},
     {"--cycle-time-ms", 1, kNoEffect,
-     "there are no cycles: a bucket travels as soon as it is full"},
+     "there are no cycles: a bucket is sent as soon as it is full"},
     {"--cache-capacity", 1, kNoEffect,
-     "ranks need not agree what travels next: it is a fixed order"},
+     "there is nothing to cache: gradients are sent in a fixed order"},
     {"--disable-cache", 0, kNoEffect, ""},
     {"--hierarchical-allreduce", 0, kNoEffect, kNcclChooses},
     {"--no-hierarchical-allreduce", 0, kNoEffect, kNcclChooses},
     {"--hierarchical-allgather", 0, kNoEffect, kNcclChooses},
     {"--no-hierarchical-allgather", 0, kNoEffect, kNcclChooses},
-    {"--num-nccl-streams", 1, kNoEffect, "gradients travel on one stream"},
-    {"--thread-affinity", 1, kNoEffect, "ranks choose among the cores that they may use (taskset)"},
+    {"--num-nccl-streams", 1, kNoEffect, "gradients are sent on one stream"},
+    {"--thread-affinity", 1, kNoEffect, "use taskset to restrict the cores of the ranks"},
     {"--gloo-timeout-seconds", 1, kNoEffect, kTimeout},
     {"--stall-check", 0, kNoEffect, ""},
     {"--no-stall-check", 0, kNoEffect, kLateAfter},
@@ -70,8 +71,8 @@ constexpr ForeignOption kOptions[] = {
     {"--reset-limit", 1, kRefused, kElastic},
     {"--blacklist-cooldown-range", 2, kRefused, kElastic},
     {"--host-discovery-script", 1, kRefused, kElastic},
-    {"--config-file", 1, kRefused, "give its options on the line"},
-    {"--jsrun", 0, kRefused, "several hosts are started by mpirun or srun (--launcher)"},
+    {"--config-file", 1, kRefused, "not supported; give its options on the command line"},
+    {"--jsrun", 0, kRefused, "not supported; give --launcher mpirun or srun"},
     // From mpirun.
     {"--allow-run-as-root", 0, kNoEffect, ""},
     {"--tag-output", 0, kNoEffect, ""},

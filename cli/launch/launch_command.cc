@@ -20,10 +20,10 @@ namespace {
 
 absl::StatusOr<std::vector<LaunchHost>> Hosts(const LaunchFlags& flags) {
   if (!flags.hosts.empty() && !flags.hostfile.empty()) {
-    return UsageError("-H and --hostfile exclude each other");
+    return UsageError("give -H or --hostfile, not both");
   }
   if (flags.hosts.empty() && flags.hostfile.empty()) {
-    if (flags.ranks == 0) return UsageError("-np is required: how many ranks");
+    if (flags.ranks == 0) return UsageError("-np is required: the number of ranks");
     return std::vector<LaunchHost>{{"localhost", flags.ranks}};
   }
   absl::StatusOr<std::vector<LaunchHost>> hosts;
@@ -41,8 +41,8 @@ absl::StatusOr<std::vector<LaunchHost>> Hosts(const LaunchFlags& flags) {
   if (!placed.ok()) return UsageError(placed.status().message());
   for (const LaunchHost& host : *placed) {
     if (placed->size() == 1 || (host.name != "localhost" && host.name != "127.0.0.1")) continue;
-    return UsageError(absl::StrCat(host.name, " among several hosts is another one on each of ",
-                                   "them; name it so that the others find it"));
+    return UsageError(absl::StrCat(
+        host.name, " is a different machine on each host; give a name that all hosts can resolve"));
   }
   return placed;
 }
@@ -57,7 +57,9 @@ absl::StatusOr<std::string> ChooseLauncher(const LaunchFlags& flags,
                                            const Environment& environment) {
   const bool is_local = hosts.size() == 1 && IsThisHost(hosts[0].name);
   if (flags.launcher == "local" && !is_local) {
-    return UsageError("--launcher local starts ranks on this host alone, not on those of -H");
+    return UsageError(
+        "--launcher local starts ranks only on this host; remove the other hosts, or use mpirun or "
+        "srun");
   }
   if (flags.launcher != "auto") return flags.launcher;
   if (flags.mpi) return "mpirun";
@@ -66,19 +68,19 @@ absl::StatusOr<std::string> ChooseLauncher(const LaunchFlags& flags,
   if (environment.contains("SLURM_JOB_ID") && !FindProgram("srun", path).empty()) return "srun";
   if (!FindProgram("mpirun", path).empty()) return "mpirun";
   return absl::FailedPreconditionError(
-      "several hosts need mpirun (Debian: openmpi-bin), or srun inside an allocation; neither is "
-      "here");
+      "several hosts need mpirun or srun, and neither was found; install mpirun (Debian: "
+      "openmpi-bin), or run inside a Slurm allocation");
 }
 
 void TellNotes(const LaunchFlags& flags, absl::string_view launcher) {
   std::vector<std::string> notes = flags.line.notes;
   if (launcher != "mpirun" && !flags.line.mpirun.empty()) {
-    notes.push_back(absl::StrCat(absl::StrJoin(flags.line.mpirun, " "),
-                                 ": taken, has no effect here: mpirun does not start these ranks (",
-                                 "--mpi has it start them)"));
+    notes.push_back(
+        absl::StrCat(absl::StrJoin(flags.line.mpirun, " "),
+                     " is ignored: mpirun does not start these ranks; give --mpi to use it"));
   }
   if (launcher == "srun" && !flags.output_folder.empty()) {
-    notes.push_back("--output-filename: taken, has no effect by srun: use sbatch --output");
+    notes.push_back("--output-filename is ignored with srun: use sbatch --output");
   }
   const Environment environment = CommonEnvironment(flags, 0);
   for (const std::string& name : NamesPassedOn(flags)) {
@@ -110,7 +112,8 @@ absl::Status Launch(const LaunchFlags& flags) {
   if (flags.check_build) return PrintBuild();
   if (!flags.line.status.ok()) return UsageError(flags.line.status.message());
   if (flags.line.program.empty()) {
-    return UsageError("which program? penstock launch -np 2 -- penstock-train ...");
+    return UsageError(
+        "no program is given; for example: penstock launch -np 2 -- penstock-train ...");
   }
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<LaunchHost> hosts, Hosts(flags));
   PENSTOCK_ASSIGN_OR_RETURN(const std::string launcher,

@@ -58,8 +58,8 @@ absl::Status AppendWords(absl::string_view option, absl::string_view value,
                          std::vector<std::string>& words) {
   if (value.find_first_of("'\"\\") != absl::string_view::npos) {
     return absl::InvalidArgumentError(absl::StrCat(
-        option, ": quotes are not understood in it; give mpirun's options themselves, ",
-        "as -mca NAME VALUE"));
+        option,
+        ": quotes are not supported; give mpirun's options directly, such as -mca NAME VALUE"));
   }
   for (absl::string_view word : absl::StrSplit(value, ' ', absl::SkipEmpty())) {
     words.emplace_back(word);
@@ -73,7 +73,7 @@ absl::Status Take(const ForeignOption& option, const std::vector<std::string>& v
   switch (option.kind) {
     case ForeignOption::Kind::kNoEffect:
       if (option.why.empty()) return absl::OkStatus();
-      line.notes.push_back(absl::StrCat(option.name, ": taken, has no effect here: ", option.why));
+      line.notes.push_back(absl::StrCat(option.name, " is ignored: ", option.why));
       return absl::OkStatus();
     case ForeignOption::Kind::kMpirun:
       line.mpirun.emplace_back(option.name);
@@ -105,10 +105,10 @@ bool TakeForeign(const std::vector<std::string>& arguments, size_t& i, LaunchLin
 
 absl::StatusOr<LaunchHost> ParseHost(absl::string_view name, absl::string_view slots) {
   LaunchHost host{std::string(name)};
-  if (name.empty()) return absl::InvalidArgumentError("a host without a name");
+  if (name.empty()) return absl::InvalidArgumentError("a host has no name; write HOST:SLOTS");
   if (!slots.empty() && (!absl::SimpleAtoi(slots, &host.slots) || host.slots == 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("host ", name, ": \"", slots, "\" is no number of ranks; write ", name, ":2"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "host ", name, ": \"", slots, "\" is not a number of ranks; write ", name, ":2"));
   }
   return host;
 }
@@ -170,7 +170,7 @@ absl::StatusOr<std::vector<LaunchHost>> ParseHostfile(absl::string_view text) {
         LaunchHost host, slots.empty() ? ParseHostWithColon(words[0]) : ParseHost(words[0], slots));
     hosts.push_back(std::move(host));
   }
-  if (hosts.empty()) return absl::InvalidArgumentError("it names no host");
+  if (hosts.empty()) return absl::InvalidArgumentError("the file names no host");
   return hosts;
 }
 

@@ -37,7 +37,8 @@ void RankFiles::Write(size_t rank, bool is_error, absl::string_view line) {
 absl::Status RankFiles::Flush() {
   for (File& file : files_) {
     if (file.stream.flush()) continue;
-    return absl::DataLossError(absl::StrCat(file.path, ": not all of it could be written"));
+    return absl::DataLossError(
+        absl::StrCat(file.path, ": incomplete, because writing failed (is the disk full?)"));
   }
   return absl::OkStatus();
 }

@@ -105,10 +105,10 @@ absl::StatusOr<std::vector<std::string>> SrunLine(const RemoteLaunch& launch) {
   std::vector<std::string> names;
   for (const LaunchHost& host : launch.hosts) {
     if (host.slots != launch.hosts.front().slots) {
-      return absl::InvalidArgumentError(absl::StrCat("srun starts as many ranks on each host, but ",
-                                                     launch.hosts.front().name, " has ",
-                                                     launch.hosts.front().slots, " and ", host.name,
-                                                     " ", host.slots, "; use --launcher mpirun"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("srun needs the same number of ranks on each host, but ",
+                       launch.hosts.front().name, " has ", launch.hosts.front().slots, " and ",
+                       host.name, " ", host.slots, "; use --launcher mpirun"));
     }
     names.push_back(host.name);
   }

@@ -21,6 +21,7 @@
 #include "base/io/unique_fd.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/launch/find_program.h"
 #include "cli/launch/remote_launch.h"
@@ -35,7 +36,7 @@ absl::StatusOr<uint16_t> FreePort() {
   sockaddr_in any = {};
   any.sin_family = AF_INET;
   if (bind(socket.get(), reinterpret_cast<sockaddr*>(&any), sizeof any) != 0) {
-    return ErrnoToStatus(errno, "looking for a free port");
+    return ErrnoToStatus(errno, "no free port found");
   }
   return LocalPort(socket.get());
 }
@@ -47,9 +48,9 @@ absl::StatusOr<std::vector<std::string>> Gpus(const LaunchFlags& flags, size_t r
     return UsageError(absl::StrCat("--gpus ", flags.gpus, ": a name is empty; give e.g. 0,1"));
   }
   if (gpus.size() < ranks) {
-    return UsageError(absl::StrCat("--gpus ", flags.gpus, " names ", gpus.size(), " for ", ranks,
-                                   " ranks on a host; name one for each, the same twice if two "
-                                   "shall share it"));
+    return UsageError(absl::StrCat(
+        "--gpus ", flags.gpus, " names ", Counted(gpus.size(), "GPU", "GPUs"), " for ", ranks,
+        " ranks on a host; name one for each rank, or repeat a name to share a GPU"));
   }
   return gpus;
 }
@@ -63,8 +64,9 @@ absl::Status CheckGpusOfHosts(const LaunchFlags& flags, const std::vector<Launch
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> gpus, Gpus(flags, ranks));
   const std::set<std::string> distinct(gpus.begin(), gpus.end());
   if (distinct.size() == gpus.size()) return absl::OkStatus();
-  return UsageError(absl::StrCat("--gpus ", flags.gpus, " names a GPU twice: with mpirun and srun ",
-                                 "ranks share one where it is the only one, --gpus ", gpus[0]));
+  return UsageError(absl::StrCat("--gpus ", flags.gpus,
+                                 " names a GPU twice, which mpirun and srun do not support; ",
+                                 "if all ranks of a host share one GPU, give --gpus ", gpus[0]));
 }
 
 // Sets the variables that torchrun sets, so that programs written for torchrun run too.
@@ -120,7 +122,7 @@ absl::StatusOr<RanksEnd> RunAndPrint(RankProcesses& processes, Outputs& outputs)
   for (const LineOutput* output : {&outputs.out, &outputs.err}) {
     const bool ended_well = end.ok() && !end->failure.has_value() && end->signal == 0;
     if (ended_well && output->error() != 0) {
-      return ErrnoToStatus(output->error(), "what the ranks print cannot be written");
+      return ErrnoToStatus(output->error(), "the output of the ranks cannot be written");
     }
   }
   return end;

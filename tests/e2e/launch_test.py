@@ -118,12 +118,12 @@ class LaunchTest(RanksTestCase):
         self.newest(folder)
 
     def test_wrong_lines_are_usage_errors(self):
-        for args, says in ((["-np", 2], "which program?"), (["--", "true"], "-np is required"),
+        for args, says in ((["-np", 2], "no program is given"), (["--", "true"], "-np is required"),
                            (["-np", 4, "-H", "localhost:2", "--", "true"], "2 slots"),
                            (["-np", 2, "--gpus", "0", "true"], "--gpus 0"),
                            (["-np", 2, "penstock-train"], "a dataset is needed"),
-                           (["-np", 2, "--min-np", 1, "true"], "--min-np: ranks do not join"),
-                           (["-np", 2, "--config-file", "f", "true"], "--config-file: give its")):
+                           (["-np", 2, "--min-np", 1, "true"], "--min-np: elastic training is not supported"),
+                           (["-np", 2, "--config-file", "f", "true"], "--config-file: not supported")):
             result = run("penstock", "launch", *args)
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn(says, result.stderr)
@@ -138,9 +138,9 @@ class LaunchTest(RanksTestCase):
         self.assertRegex(result.stdout, rf"(?m)^{time_of_day}\[1\] hi$")
         self.assertEqual((folder / "rank.0/stdout").read_text(), "hi\n")
         self.assertEqual((folder / "rank.1/stderr").read_text(), "1\n")
-        for note in ("--log-level: taken, has no effect here: ",
-                     "--timeline-filename: taken, has no effect here: use penstock-train --profile",
-                     "--map-by slot: taken, has no effect here: mpirun does not start these ranks",
+        for note in ("--log-level is ignored: ",
+                     "--timeline-filename is ignored: use penstock-train --profile",
+                     "--map-by slot is ignored: mpirun does not start these ranks",
                      "-x NOT_HERE: no such variable is set here"):
             self.assertIn(f"penstock launch: {note}", result.stderr)
 
@@ -156,7 +156,7 @@ class LaunchTest(RanksTestCase):
             job = subprocess.run([BIN / "penstock", "launch", "-np", "1", "--", "echo", "lost"],
                                  stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         self.assertEqual(job.returncode, 1, job.stderr)
-        self.assertIn("what the ranks print cannot be written", job.stderr)
+        self.assertIn("the output of the ranks cannot be written", job.stderr)
 
     def test_gpus_are_bound_by_local_rank(self):
         result = run("penstock", "launch", "-np", 2, "--gpus", "5,3", "sh", "-c",
