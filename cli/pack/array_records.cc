@@ -51,7 +51,8 @@ absl::StatusOr<std::unique_ptr<InputRecords>> ArrayRecords::OpenNpz(
   for (const ZipMember& member : members) {
     const std::string place = absl::StrCat(archive.name(), ": member ", member.name);
     if (!absl::EndsWith(member.name, kNpy)) {
-      return absl::InvalidArgumentError(absl::StrCat(place, ": is no array (*.npy)"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(place, ": not an array (*.npy); remove it from the archive"));
     }
     PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> bytes, OpenZipMember(archive, member));
     const absl::string_view feature = absl::StripSuffix(member.name, kNpy);
@@ -66,8 +67,9 @@ absl::Status ArrayRecords::AddArray(std::string feature, std::string place,
   PENSTOCK_ASSIGN_OR_RETURN(NpyReader reader, NpyReader::Open(std::move(bytes), place));
   for (const Array& other : arrays_) {
     if (other.feature == feature) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(place, ": would be the feature '", feature, "', as ", other.place, " is"));
+      return absl::InvalidArgumentError(absl::StrCat(other.place, " and ", place,
+                                                     " would both be the feature '", feature,
+                                                     "'; rename one of them"));
     }
     if (other.reader.rows() != reader.rows()) {
       return absl::InvalidArgumentError(

@@ -38,7 +38,8 @@ absl::StatusOr<Columns> Columns::Parse(absl::string_view text) {
     if (colon != part.npos) {
       PENSTOCK_ASSIGN_OR_RETURN(column.type, ParseType(part.substr(colon + 1)));
     }
-    if (column.name.empty()) return absl::InvalidArgumentError("a column without a name");
+    if (column.name.empty())
+      return absl::InvalidArgumentError("a column has no name; write NAME or NAME:TYPE");
     if (columns.Find(column.name) != nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("column '", column.name, "' is named twice"));
     }

@@ -67,11 +67,14 @@ absl::Status CsvRecords::Bind(const TableColumns& table) {
           absl::StrCat(place, " has no name: give it one, or choose other columns (--columns)"));
     }
     if (!seen.insert(names_[i]).second) {
-      return absl::InvalidArgumentError(absl::StrCat(place, " is the second '", names_[i], "'"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(place, " has the name of an earlier column, '", names_[i],
+                       "'; rename one, or choose other columns with --columns"));
     }
     if (column == nullptr) {
       return absl::InvalidArgumentError(
-          absl::StrCat(place, " is '", names_[i], "', which ", table.first_file(), " lacks"));
+          absl::StrCat(place, ", '", names_[i], "', is missing in ", table.first_file(),
+                       "; all files need the same columns, or choose columns with --columns"));
     }
   }
   for (const Column& column : table.columns().all()) {
@@ -131,9 +134,9 @@ absl::Status CsvRecords::AddCell(const Column& column, const std::string& cell) 
       builder_.AddBytes(column.name, BytesOf(cell));
       return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("column '", column.name, "': '", Shortened(cell),
-                                                 "' is no ", FeatureTypeName(column.type),
-                                                 "; --columns may give it another type"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("column '", column.name, "': '", Shortened(cell), "' cannot be stored as ",
+                   FeatureTypeName(column.type), "; choose another type with --columns"));
 }
 
 }  // namespace penstock

@@ -21,7 +21,9 @@ absl::StatusOr<bool> CsvRows::Next(std::vector<std::string>& cells) {
   while (state_ == State::kQuoted) {
     cells.back().push_back('\n');
     PENSTOCK_ASSIGN_OR_RETURN(const bool more, lines_.Next(line));
-    if (!more) return absl::InvalidArgumentError("a quote is not closed up to the end of the file");
+    if (!more)
+      return absl::InvalidArgumentError(
+          "a quoted cell has no closing quote before the end of the file");
     PENSTOCK_RETURN_IF_ERROR(TakeLine(line, cells));
   }
   return true;
@@ -55,10 +57,11 @@ absl::Status CsvRows::TakeByte(char byte, std::vector<std::string>& cells) {
     cells.emplace_back();
     state_ = State::kBegin;
   } else if (byte == '"' || state_ == State::kBehindQuote) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cell ", cells.size(),
-                     byte == '"' ? ": a quote in a cell that has none around it"
-                                 : ": text behind the closing quote"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cell ", cells.size(),
+        byte == '"'
+            ? ": a quote inside an unquoted cell; quote the whole cell and double this quote"
+            : ": text after the closing quote"));
   } else {
     cell.push_back(byte);
     if (state_ == State::kBegin) state_ = State::kPlain;

@@ -54,15 +54,18 @@ TEST(CsvRowsTest, PassesOverEmptyLinesAndAByteOrderMark) {
 
 TEST(CsvRowsTest, WrongQuotesCostOneRow) {
   EXPECT_THAT(ReadRows("a,b\nx\"y,2\n3,4\n"),
-              ElementsAre(Row{"a", "b"}, Row{"2 cell 1: a quote in a cell that has none around it"},
+              ElementsAre(Row{"a", "b"},
+                          Row{"2 cell 1: a quote inside an unquoted cell; quote the whole cell and "
+                              "double this quote"},
                           Row{"3", "4"}));
   EXPECT_THAT(ReadRows("\"x\"y,2\n3,4\n"),
-              ElementsAre(Row{"1 cell 1: text behind the closing quote"}, Row{"3", "4"}));
+              ElementsAre(Row{"1 cell 1: text after the closing quote"}, Row{"3", "4"}));
 }
 
 TEST(CsvRowsTest, AnOpenQuoteTakesTheRestOfTheFile) {
   EXPECT_THAT(ReadRows("a,b\n1,\"x\n3,4\n"),
-              ElementsAre(Row{"a", "b"}, Row{"2 a quote is not closed up to the end of the file"}));
+              ElementsAre(Row{"a", "b"},
+                          Row{"2 a quoted cell has no closing quote before the end of the file"}));
 }
 
 TEST(CsvRowsTest, RowsAreBounded) {

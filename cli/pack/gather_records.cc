@@ -74,8 +74,8 @@ class Gathering {
     if (!record.invalid.ok()) return Skip(record.invalid);
     if (record.payload.size() > LocatedRecords::kMaxPayloadBytes) {
       return Skip(absl::ResourceExhaustedError(
-          absl::StrCat(input.Place(), ": has ", FormatByteSize(record.payload.size()),
-                       ", a record may have ", FormatByteSize(LocatedRecords::kMaxPayloadBytes))));
+          absl::StrCat(input.Place(), ": the record has ", FormatByteSize(record.payload.size()),
+                       "; the maximum is ", FormatByteSize(LocatedRecords::kMaxPayloadBytes))));
     }
     const absl::StatusOr<bool> lacks = filter_.Lacks(record.payload);
     if (!lacks.ok()) return Skip(Annotate(lacks.status(), input.Place()));

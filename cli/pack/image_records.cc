@@ -28,7 +28,7 @@ constexpr uint64_t kOtherBytes = 160;
 
 absl::Status Changed(const std::string& path) {
   return absl::FailedPreconditionError(
-      absl::StrCat(path, ": changed while it was packed: run the command again"));
+      absl::StrCat(path, ": changed while it was packed; run the command again"));
 }
 
 class ImageMaker : public RecordMaker {
@@ -60,15 +60,16 @@ class ImageMaker : public RecordMaker {
 
   static absl::Status CheckFileSize(const ImageFile& file) {
     if (file.size <= kMaxFileBytes) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        "has ", FormatByteSize(file.size), ", an image may have ", FormatByteSize(kMaxFileBytes)));
+    return absl::InvalidArgumentError(absl::StrCat("the file has ", FormatByteSize(file.size),
+                                                   "; the maximum is ",
+                                                   FormatByteSize(kMaxFileBytes)));
   }
 
   static absl::Status CheckRecordSize(uint64_t payload) {
     if (payload + kFrameOverhead <= kMaxRecordBytes) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat("would be a record of ", FormatByteSize(payload), ", which may have ",
-                     FormatByteSize(kMaxRecordBytes), ": --max-side stores large images smaller"));
+        absl::StrCat("the record would have ", FormatByteSize(payload), "; the maximum is ",
+                     FormatByteSize(kMaxRecordBytes), "; shrink large images with --max-side"));
   }
 
   absl::Status ReadFile(const ImageFile& file) {

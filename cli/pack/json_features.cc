@@ -15,9 +15,10 @@ using Json = nlohmann::ordered_json;
 
 absl::StatusOr<Json> ParseObject(absl::string_view line) {
   Json object = Json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
-  if (object.is_discarded()) return absl::InvalidArgumentError("is no JSON");
+  if (object.is_discarded()) return absl::InvalidArgumentError("not valid JSON");
   if (object.is_object()) return object;
-  return absl::InvalidArgumentError(absl::StrCat("is no object but ", object.type_name()));
+  return absl::InvalidArgumentError(
+      absl::StrCat("must be a JSON object, not ", object.type_name()));
 }
 
 bool IsText(FeatureType type) { return type == FeatureType::kBytes; }
@@ -28,17 +29,19 @@ absl::StatusOr<FeatureType> TypeOfJson(const Json& value) {
   if (value.is_boolean() || value.is_number_integer()) return FeatureType::kInt64;
   if (value.is_number()) return FeatureType::kFloat;
   if (value.is_string()) return FeatureType::kBytes;
-  if (!value.is_array()) return absl::InvalidArgumentError("an object is no feature");
+  if (!value.is_array())
+    return absl::InvalidArgumentError(
+        "an object cannot be stored; use a number, a string or an array of these");
   FeatureType type = FeatureType::kNone;
   for (const Json& element : value) {
     if (element.is_structured() || element.is_null()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("an array that holds ", element.is_null() ? "null" : element.type_name(),
-                       "s is no feature"));
+          absl::StrCat("an array with ", element.is_null() ? "null" : element.type_name(),
+                       "s cannot be stored"));
     }
     PENSTOCK_ASSIGN_OR_RETURN(const FeatureType next, TypeOfJson(element));
     if (type != FeatureType::kNone && IsText(type) != IsText(next)) {
-      return absl::InvalidArgumentError("the array holds text and numbers");
+      return absl::InvalidArgumentError("the array mixes text and numbers");
     }
     type = CommonType(type, next);
   }
@@ -99,9 +102,9 @@ absl::Status JsonFeatures::AddValue(FeatureType type, const Json& value) {
     good = true;
   }
   if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(Shortened(value.dump(-1, ' ', false, Json::error_handler_t::replace)), " is no ",
-                   FeatureTypeName(type), "; --columns may give it another type"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      Shortened(value.dump(-1, ' ', false, Json::error_handler_t::replace)),
+      " cannot be stored as ", FeatureTypeName(type), "; choose another type with --columns"));
 }
 
 void JsonFeatures::AddFeature(const Column& column) {

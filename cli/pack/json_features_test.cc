@@ -63,9 +63,9 @@ TEST_F(JsonFeaturesTest, TheTypeOfAKeyHolds) {
               IsOkAndHolds("x:float 1;y:int64 2;z:bytes text;"));
   EXPECT_THAT(Read(R"({"y": 2.5})"),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("key 'y': 2.5 is no int64; --columns may")));
-  EXPECT_THAT(Read(R"({"z": 7})"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("7 is no bytes")));
+                       HasSubstr("key 'y': 2.5 cannot be stored as int64; choose")));
+  EXPECT_THAT(Read(R"({"z": 7})"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                            HasSubstr("7 cannot be stored as bytes")));
 }
 
 TEST_F(JsonFeaturesTest, ChosenColumnsAreAllThatIsRead) {
@@ -78,20 +78,21 @@ TEST_F(JsonFeaturesTest, ChosenColumnsAreAllThatIsRead) {
 TEST_F(JsonFeaturesTest, NumbersAreExactOrRefused) {
   EXPECT_THAT(Read(R"({"i": 9223372036854775807})"), IsOkAndHolds("i:int64 9223372036854775807;"));
   EXPECT_THAT(Read(R"({"i": 9223372036854775808})"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no int64")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cannot be stored as int64")));
   EXPECT_THAT(Read(R"({"f": 1e39})"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no float")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cannot be stored as float")));
 }
 
 TEST_F(JsonFeaturesTest, RefusesWhatIsNoFeature) {
   for (const auto& [line, why] :
-       {std::pair{R"({"a": {"b": 1}})", "key 'a': an object is no feature"},
-        std::pair{R"({"a": [[1]]})", "an array that holds arrays"},
-        std::pair{R"({"a": [null]})", "an array that holds null"},
-        std::pair{R"({"a": [1, "b"]})", "the array holds text and numbers"},
+       {std::pair{R"({"a": {"b": 1}})", "key 'a': an object cannot be stored"},
+        std::pair{R"({"a": [[1]]})", "an array with arrays cannot be stored"},
+        std::pair{R"({"a": [null]})", "an array with nulls cannot be stored"},
+        std::pair{R"({"a": [1, "b"]})", "the array mixes text and numbers"},
         std::pair{R"({"": 1})", "a feature needs a name"},
-        std::pair{R"([1])", "is no object but array"}, std::pair{R"({"a": 1)", "is no JSON"},
-        std::pair{"{\"a\": \"\xff\"}", "is no JSON"}, std::pair{"", "is no JSON"}}) {
+        std::pair{R"([1])", "must be a JSON object, not array"},
+        std::pair{R"({"a": 1)", "not valid JSON"}, std::pair{"{\"a\": \"\xff\"}", "not valid JSON"},
+        std::pair{"", "not valid JSON"}}) {
     EXPECT_THAT(Read(line), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why))) << line;
   }
 }
@@ -99,7 +100,7 @@ TEST_F(JsonFeaturesTest, RefusesWhatIsNoFeature) {
 TEST_F(JsonFeaturesTest, DepthIsNoDanger) {
   const std::string deep(1'000'000, '[');
   EXPECT_THAT(Read("{\"a\": " + deep),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no JSON")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not valid JSON")));
   EXPECT_THAT(Read("{\"a\": " + deep + std::string(1'000'000, ']') + "}"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("holds arrays")));
 }

@@ -30,7 +30,7 @@ class LocatedRecords::Maker : public RecordMaker {
  private:
   static absl::Status Changed(const std::string& path) {
     return absl::FailedPreconditionError(
-        absl::StrCat(path, ": changed while it was packed: run the command again"));
+        absl::StrCat(path, ": changed while it was packed; run the command again"));
   }
 
   absl::StatusOr<const FileSource*> Open(uint32_t number) {

@@ -58,7 +58,7 @@ absl::Status ReadInts(std::span<const uint8_t> row, const NpyHeader& header,
   for (size_t i = 0; !is_signed && i < out.size(); ++i) {
     if (out[i] >= 0) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat(static_cast<uint64_t>(out[i]), " is more than int64 holds"));
+        absl::StrCat(static_cast<uint64_t>(out[i]), " does not fit into int64"));
   }
   return absl::OkStatus();
 }
@@ -72,7 +72,7 @@ absl::Status ReadFloats(std::span<const uint8_t> row, uint32_t item_bytes,
     } else if (item_bytes == 4) {
       out[i] = LoadAs<float>(row, 4 * i);
     } else if (const double value = LoadAs<double>(row, 8 * i); !NarrowToFloat(value, out[i])) {
-      return absl::InvalidArgumentError(absl::StrCat(value, " is beyond float"));
+      return absl::InvalidArgumentError(absl::StrCat(value, " does not fit into float32"));
     }
   }
   return absl::OkStatus();

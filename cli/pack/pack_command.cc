@@ -39,14 +39,14 @@ std::string KindOf(const PackOptions& options) {
 
 absl::Status CheckOptions(const PackOptions& options, bool shrinks) {
   if (shrinks && options.from != "folder") {
-    return UsageError("--max-side and --quality are for --from folder");
+    return UsageError("--max-side and --quality need --from folder");
   }
   const bool gathered = options.from != "folder" && options.from != "chess-tsv";
   if (!options.filter_missing.empty() && !gathered) {
-    return UsageError("--filter-missing is not for --from folder and chess-tsv");
+    return UsageError("--filter-missing cannot be used with --from folder or chess-tsv");
   }
   if (!options.columns.empty() && options.from != "csv" && options.from != "jsonl") {
-    return UsageError("--columns is for --from csv and jsonl");
+    return UsageError("--columns needs --from csv or jsonl");
   }
   return absl::OkStatus();
 }

@@ -35,11 +35,12 @@ std::string ClassesPath(const PackOptions& options) {
 
 absl::Status CheckFolders(const PackOptions& options) {
   if (options.inputs.size() != 1) {
-    return UsageError("--from folder takes one folder, which has a folder for each class");
+    return UsageError("--from folder needs one input: a folder with a subfolder for each class");
   }
   if (!PathBeneath(options.inputs[0], options.shards.folder).ok()) return absl::OkStatus();
-  return UsageError(absl::StrCat("-o ", options.shards.folder, " lies in ", options.inputs[0],
-                                 ", where it would be a class: write to another folder"));
+  return UsageError(absl::StrCat("-o ", options.shards.folder, " is inside the input ",
+                                 options.inputs[0],
+                                 ", where it would become a class; choose another folder"));
 }
 
 // Other shards of the folder may have been packed with the existing class names.
@@ -50,8 +51,8 @@ absl::Status CheckClasses(const ImageFolder& images, const PackOptions& options)
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> names, ReadClassNames(path));
   if (names == images.classes) return absl::OkStatus();
   return absl::AlreadyExistsError(
-      absl::StrCat(path, " has other classes than ", images.path,
-                   ": give another folder to -o; --force replaces the file"));
+      absl::StrCat(path, " has different classes from ", images.path,
+                   "; choose another folder with -o, or give --force to replace the file"));
 }
 
 absl::StatusOr<ImageFolder> List(const PackOptions& options) {
@@ -68,8 +69,8 @@ absl::StatusOr<ImageFolder> List(const PackOptions& options) {
 void TellOthers(const ImageFolder& images) {
   if (images.num_others == 0) return;
   PrintEscaped(stderr,
-               "penstock: left out %s that %s not *.jpg, *.jpeg or *.png in a class folder, the "
-               "first %s\n",
+               "penstock: left out %s that %s not *.jpg, *.jpeg or *.png in a class folder; the "
+               "first is %s\n",
                Counted(images.num_others, "file", "files"), images.num_others == 1 ? "is" : "are",
                images.first_other);
 }

@@ -248,9 +248,11 @@ TEST_F(PackFolderTest, GoesOnAfterAnInvalidImageIsAllowed) {
   Write("a/22.jpg", "no image");
   const std::vector<std::string> options = {"--records-per-shard", "4", "--threads", "1"};
   EXPECT_EQ(Pack(options), 1);
-  EXPECT_THAT(error_, HasSubstr("3 of 5 shards are finished: the same command writes the others"));
+  EXPECT_THAT(
+      error_,
+      HasSubstr("3 of 5 shards are finished; run the same command again to write the others"));
   ASSERT_EQ(Pack({"--records-per-shard", "4", "--threads", "1", "--skip-invalid"}), 0) << error_;
-  EXPECT_THAT(error_, HasSubstr("3 shards of an earlier run are finished"));
+  EXPECT_THAT(error_, HasSubstr("continuing an earlier run, which finished 3 shards"));
   EXPECT_EQ(Records().size(), 19u);
   EXPECT_FALSE(fs::exists(out() + "/.in.partial"));
 }
@@ -263,7 +265,7 @@ TEST_F(PackFolderTest, ShardsOfOtherClassesDoNotShareAFolder) {
   EXPECT_EQ(Pack({"--name", "again"}), 0) << error_;
   Write("cow/1.jpg", SmallJpeg(8, 8));
   EXPECT_EQ(Pack({"--name", "more"}), 1);
-  EXPECT_THAT(error_, HasSubstr("classes.txt has other classes than"));
+  EXPECT_THAT(error_, HasSubstr("classes.txt has different classes from"));
   ASSERT_EQ(Pack({"--force"}), 0) << error_;
   EXPECT_EQ(folder_.Read("out/classes.txt"), "cat\ncow\ndog\n");
 }
@@ -289,7 +291,7 @@ TEST_F(PackFolderTest, ExitsWithTwoOnWrongFlags) {
   EXPECT_EQ(Run({"pack", "--from", "folder", folder_.File("in"), folder_.File("in"), "-o", out()}),
             2);
   EXPECT_EQ(Run({"pack", "--from", "folder", folder_.File("in"), "-o", folder_.File("in/out")}), 2);
-  EXPECT_THAT(error_, HasSubstr("where it would be a class"));
+  EXPECT_THAT(error_, HasSubstr("where it would become a class"));
   EXPECT_EQ(Pack({"--quality", "0"}), 2);
   EXPECT_EQ(Pack({"--max-side", "16385"}), 2);
   EXPECT_EQ(Run({"pack", "a.tsv", "-o", out(), "--max-side", "64"}), 2);

@@ -44,14 +44,15 @@ absl::StatusOr<WrittenShards> WriteWithProgress(
   std::optional<Progress> progress;
   PackCallbacks callbacks;
   callbacks.on_discarded = [] {
-    PrintEscaped(stderr,
-                 "penstock: an earlier run was stopped that had other input or options; its "
-                 "finished shards are removed\n");
+    PrintEscaped(
+        stderr,
+        "penstock: removed the finished shards of an earlier, stopped run, which had other "
+        "input or options\n");
   };
   callbacks.on_finished = [&](uint64_t shards, uint64_t records) {
     if (shards > 0) {
-      PrintEscaped(stderr, "penstock: %s of an earlier run %s finished\n",
-                   Counted(shards, "shard", "shards"), shards == 1 ? "is" : "are");
+      PrintEscaped(stderr, "penstock: continuing an earlier run, which finished %s\n",
+                   Counted(shards, "shard", "shards"));
     }
     progress.emplace(
         ProgressOptions{.label = "packing", .unit = unit, .total = source.size() - records});

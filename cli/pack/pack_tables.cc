@@ -22,7 +22,7 @@ using OpenTable = absl::StatusOr<std::unique_ptr<InputRecords>> (*)(std::unique_
 
 // Reports the columns and types of the first file, in the form of --columns.
 void TellColumns(const TableColumns& table) {
-  PrintEscaped(stderr, "penstock: --columns %s\n", table.columns().Text());
+  PrintEscaped(stderr, "penstock: packing with --columns %s\n", table.columns().Text());
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ absl::Status Lock(const UniqueFd& fd, const std::string& folder) {
   if (!locked && errno != EWOULDBLOCK) return ErrnoToStatus(errno, absl::StrCat(folder, ": flock"));
   if (locked && ::fstat(fd.get(), &info) == 0 && info.st_nlink > 0) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat(
-      folder, ": another run writes shards of this name; wait for it, or choose another --name"));
+      folder,
+      ": another run is writing shards of this name; wait for it, or choose another --name"));
 }
 
 absl::Status Overwrite(const UniqueFd& fd, const std::string& text, const std::string& path) {

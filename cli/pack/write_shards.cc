@@ -272,15 +272,15 @@ class PackRun {
         std::count_if(notes_.begin(), notes_.end(), [](const auto& n) { return n.has_value(); }));
     const bool full = status.code() == absl::StatusCode::kResourceExhausted;
     if (!source_.key().empty() && finished > 0) {
-      return Append(status, absl::StrCat("; ", Grouped(finished), " of ",
-                                         Counted(num_shards_, "shard is", "shards are"),
-                                         " finished: the same command writes the others"));
+      return Append(status,
+                    absl::StrCat("; ", Grouped(finished), " of ",
+                                 Counted(num_shards_, "shard is", "shards are"),
+                                 " finished; run the same command again to write the others"));
     }
     if (!full) return status;
-    return Annotate(
-        status,
-        absl::StrCat("no shard was written; about ", FormatByteSize(source_.estimated_bytes()),
-                     " are needed in ", options_.folder, ", then run the command again"));
+    return Append(status, absl::StrCat("; no shard was written. About ",
+                                       FormatByteSize(source_.estimated_bytes()), " are needed in ",
+                                       options_.folder, "; make room, then run the command again"));
   }
 
   // Report progress after this many.

@@ -220,9 +220,10 @@ TEST_F(WriteShardsTest, ASignalLeavesWhatWillBeGoneOnWith) {
   source.on_make = [](uint64_t index) {
     if (index == 25) std::raise(SIGTERM);
   };
-  EXPECT_THAT(Write(source), StatusIs(absl::StatusCode::kCancelled,
-                                      HasSubstr("interrupted by SIGTERM; 2 of 10 shards are "
-                                                "finished: the same command writes the others")));
+  EXPECT_THAT(Write(source),
+              StatusIs(absl::StatusCode::kCancelled,
+                       HasSubstr("interrupted by SIGTERM; 2 of 10 shards are "
+                                 "finished; run the same command again to write the others")));
   EXPECT_FALSE(Files().empty());
 }
 
