@@ -75,10 +75,10 @@ TEST(DecodedCellsTest, ARecordThatCannotBeDecodedIsShownWithItsReason) {
 }
 
 TEST(DecodedCellsTest, ASpecWithoutPicturesIsRefusedWithWhatItHas) {
-  EXPECT_THAT(
-      CellsOf("tensor { name: 'y' label { feature: 'class' } }"),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               AllOf(HasSubstr("no pictures, u8 [height, width, 1 or 3]"), HasSubstr("y (i64)"))));
+  EXPECT_THAT(CellsOf("tensor { name: 'y' label { feature: 'class' } }"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("no picture tensor, u8 [height, width, 1 or 3]"),
+                             HasSubstr("y (i64)"))));
 }
 
 // The image has columns of many different levels, so that different crops are different pictures.

@@ -101,7 +101,7 @@ TEST_F(ContactSheetTest, SaysWhatItCannotDraw) {
   const std::string spec =
       out_folder_.Write("my.textproto", "tensor { name: 'y' label { feature: 'label' } }");
   EXPECT_EQ(Sheet(data_.path(), "sheet.png", {"--spec", spec}), 1);
-  EXPECT_THAT(error_, HasSubstr("--contact-sheet: the spec has no pictures"));
+  EXPECT_THAT(error_, HasSubstr("--contact-sheet: the spec has no picture tensor"));
   EXPECT_FALSE(std::filesystem::exists(out_folder_.File("sheet.png")));
   const TempFolder chess;
   chess.Write("a.tfrecord", ChessShard(5).text());

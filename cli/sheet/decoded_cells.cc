@@ -49,7 +49,7 @@ absl::StatusOr<DecodedCells> DecodedCells::Create(const v1::DecodeSpec& spec,
   }
   if (cells.pictures_.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the spec has no pictures, u8 [height, width, 1 or 3]; its tensors are ",
+        absl::StrCat("the spec has no picture tensor, u8 [height, width, 1 or 3]; its tensors are ",
                      NamesOf(tensors)));
   }
   cells.label_ = LabelOf(spec, tensors);

@@ -36,10 +36,9 @@ absl::StatusOr<OriginalFeatures> OriginalFeatures::Choose(RecordFormat format,
                                                           const FeatureSummary& features,
                                                           std::span<const ImageFacts> images) {
   if (images.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no feature holds JPEG or PNG images: name a spec whose tensors are pictures "
-                     "with --spec; the records have ",
-                     NamesOf(features.features)));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "no feature holds JPEG or PNG images; the records have ", NamesOf(features.features),
+        ". Give --spec with a spec whose tensors are pictures"));
   }
   OriginalFeatures chosen{.format = format, .image = images[0].feature};
   for (const ImageFacts& facts : images) {

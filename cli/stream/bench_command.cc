@@ -167,8 +167,8 @@ absl::Status TooSoon(const LoaderOptions& options) {
   if (options.max_steps > 0) ways.push_back("more --steps");
   if (options.epochs > 0) ways.push_back("more --epochs");
   return UsageError(absl::StrCat("the batches ended too soon to be measured: give ",
-                                 absl::StrJoin(ways, " and "),
-                                 ", or none: without they do not end"));
+                                 absl::StrJoin(ways, " and "), ", or leave ",
+                                 ways.size() == 1 ? "it" : "them", " out to read without end"));
 }
 
 // Does not count the first batch and the first tenth of the time, which include connecting and
@@ -258,12 +258,12 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifest(const std::string& 
                                                              const LoaderOptions& options) {
   if (!name.empty()) return OpenManifestArgument(name, options);
   if (options.servers == kLocalServer) {
-    return UsageError("with --servers local: a dataset is needed: DIR or MANIFEST");
+    return UsageError("no dataset given; with --servers local: name DIR or MANIFEST");
   }
   auto manifest = OpenManifestArgument(kServersOwnManifest, options);
   if (!absl::IsNotFound(manifest.status())) return manifest;
   return absl::NotFoundError(
-      absl::StrCat(manifest.status().message(), "; --manifest names another"));
+      absl::StrCat(manifest.status().message(), "; give another manifest with --manifest"));
 }
 
 absl::Status RunBench(const BenchFlags& flags) {

@@ -113,8 +113,9 @@ Lines LinkLines(const BenchFigures& figures) {
   const std::string carried = absl::StrFormat(
       "%s (%s)", FormatByteRate(figures.link_bytes_per_second), PathName(figures.setup.path));
   if (figures.link_probe_disturbed()) {
-    return Labelled(
-        "link", absl::StrCat("over ", carried, ": its probe was disturbed, and carried no more"));
+    return Labelled("link",
+                    absl::StrCat("over ", carried,
+                                 "; other programs disturbed the probe, which measured only this"));
   }
   if (figures.link_bytes_per_second <= 0) return {};
   return Labelled("link",
@@ -126,9 +127,9 @@ Lines ClientLines(const BenchFigures& figures) {
   Lines lines = Labelled(
       "client", absl::StrFormat("waited for batches %.0f %% of the time; %.1f of %d cores",
                                 100 * figures.wait_share, figures.cores_used, figures.cores));
-  Append(Labelled(
-             "", absl::StrFormat("bringing rows into batches %.0f %% of one core, deciding %.0f %%",
-                                 100 * figures.copy_share, 100 * figures.deciding_share)),
+  Append(Labelled("", absl::StrFormat(
+                          "filling batches %.0f %% of one core, deciding what to request %.0f %%",
+                          100 * figures.copy_share, 100 * figures.deciding_share)),
          lines);
   return lines;
 }

@@ -51,8 +51,8 @@ absl::Status CheckReplaceable(absl::string_view option, const std::string& path,
   if (ours || !IsFile(path) || std::filesystem::file_size(path, error) == 0)
     return absl::OkStatus();
   return absl::AlreadyExistsError(
-      absl::StrCat(option, ": ", path, " exists, and ", option,
-                   " has not written it from this data: it is not replaced; choose another name"));
+      absl::StrCat(option, ": ", path, " exists and was not written by ", option,
+                   " from this data, so it is not replaced; choose another name"));
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ void AddWarningsOfLocalFlags(const LoaderFlags& flags, std::vector<std::string>&
   const std::pair<const char*, bool> of_local[] = {{"--threads", flags.threads != 0},
                                                    {"--memory-budget", flags.memory_budget != "0"}};
   for (const auto& [flag, given] : of_local) {
-    if (given) warnings.push_back(absl::StrCat(flag, " is for local:, without effect here"));
+    if (given)
+      warnings.push_back(absl::StrCat(flag, " is ignored: it applies to --servers local: only"));
   }
 }
 

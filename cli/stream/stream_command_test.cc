@@ -255,12 +255,12 @@ TEST_F(StreamCommandTest, FailuresExitWithOneAndSayWhy) {
   EXPECT_EQ(Stream({"--ids", "/dev/full"}), 1);
   EXPECT_THAT(error_, HasSubstr("No space left"));
   EXPECT_EQ(Stream({"--threads", "1", "--memory-budget", "64MiB", "--steps", "1"}), 0);
-  EXPECT_EQ(error_.find("without effect"), std::string::npos);
+  EXPECT_EQ(error_.find("is ignored"), std::string::npos);
   EXPECT_EQ(Stream({"--servers", "127.0.0.1:1,127.0.0.1:2", "--server-timeout", "300ms",
                     "--threads", "1", "--memory-budget", "64MiB"}),
             1);
-  EXPECT_THAT(error_, AllOf(HasSubstr("--threads is for local:, without effect here"),
-                            HasSubstr("--memory-budget is for local:")));
+  EXPECT_THAT(error_, AllOf(HasSubstr("--threads is ignored: it applies to --servers local: only"),
+                            HasSubstr("--memory-budget is ignored: ")));
   EXPECT_THAT(error_,
               AllOf(HasSubstr("300ms"), HasSubstr("127.0.0.1:1: "), HasSubstr("127.0.0.1:2: ")));
 }

@@ -150,7 +150,7 @@ absl::Status Top(const TopFlags& flags) {
   const absl::Status valid = ParseServerList(flags.servers).status();
   if (!valid.ok()) return UsageError(valid.message());
   if (flags.servers == "local:") {
-    return UsageError("--servers: local: is inside the reading process; give HOST:PORT");
+    return UsageError("--servers local: has no server to watch; give HOST:PORT");
   }
   absl::StatusOr<absl::Duration> interval = ParseTimeout(flags.interval);
   if (!interval.ok()) return UsageError(absl::StrCat("--interval: ", interval.status().message()));

@@ -63,7 +63,7 @@ class BenchTest(ProcessTestCase):
         self.assertIn("--manifest", result.stderr)
         result = run("penstock", "bench", "--seconds", 0.1)
         self.assertEqual(result.returncode, 2)
-        self.assertIn("a dataset is needed", result.stderr)
+        self.assertIn("no dataset given", result.stderr)
 
     def test_a_terminal_is_told_how_long_it_takes(self):
         terminal = Terminal()
