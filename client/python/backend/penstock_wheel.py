@@ -142,8 +142,8 @@ def package_files() -> Iterator[pathlib.Path]:
 def check_program(path: pathlib.Path, version: str) -> None:
     """Refuses a program that is missing, does not run here, or is of another version."""
     if not path.is_file():
-        refuse(f"{path} is not there: build the programs first ({BUILD}), or name their folder in "
-               "PENSTOCK_BIN.")
+        refuse(f"{path} does not exist: build the programs first ({BUILD}), or set PENSTOCK_BIN to "
+               "their folder.")
     try:
         said = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
     except OSError as error:
@@ -176,11 +176,11 @@ def add_licenses(wheel: Wheel, folder: pathlib.Path | None) -> None:
 
 def refuse_other_machines() -> None:
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
-        refuse("it runs on Linux on x86-64 alone; "
+        refuse("only Linux on x86-64 is supported; "
                f"this is {platform.system()} on {platform.machine()}.")
     if not (ROOT / "CMakeLists.txt").is_file():
-        refuse("the package is built inside a checkout of Penstock, whose programs it takes; "
-               f"{HERE} lies in none (pip before 21.3 copies it out: upgrade pip).")
+        refuse(f"{HERE} is not inside a checkout of Penstock, whose programs the package needs "
+               "(pip before 21.3 copies the package out of the checkout: upgrade pip).")
 
 
 # The hooks of PEP 517 and PEP 660, which define their names and arguments.

@@ -88,13 +88,13 @@ def _floats(array: npt.NDArray[Any]) -> _Value:
 
 
 def _too_large(value: Any) -> _Unsuitable:
-    return _Unsuitable(ValueError, f"{value} is beyond float32, which is what tf.train.Example "
-                                   "stores")
+    return _Unsuitable(ValueError, f"{value} does not fit into float32, the type that "
+                                   "tf.train.Example stores")
 
 
 def _integers(array: npt.NDArray[Any]) -> _Value:
     if array.dtype.kind == "u" and array.max(initial=0) > np.iinfo(np.int64).max:
-        raise _Unsuitable(ValueError, f"{array.max()} is beyond int64")
+        raise _Unsuitable(ValueError, f"{array.max()} does not fit into int64")
     return _packed("int64", _varints(array.astype(np.int64)))
 
 
@@ -132,7 +132,7 @@ def _of_list(values: Any) -> _Value:
     if texts == len(values):
         return _bytes_list(map(_as_bytes, values))
     if texts > 0:
-        raise _Unsuitable(TypeError, "cannot store a list in which bytes or str stand beside other "
+        raise _Unsuitable(TypeError, "cannot store a list that mixes bytes or str with other "
                                      "values")
     try:
         array = np.asarray(values)
@@ -153,7 +153,7 @@ def _described(value: Any) -> str:
 
 def _of_int(value: int) -> _Value:
     if not -(1 << 63) <= value < 1 << 63:
-        raise _Unsuitable(ValueError, f"{value} is beyond int64")
+        raise _Unsuitable(ValueError, f"{value} does not fit into int64")
     content = varint(value & 0xFFFF_FFFF_FFFF_FFFF)
     return "int64", b"\n" + varint(len(content)) + content
 
@@ -235,8 +235,7 @@ class Encoder:
         Messages of TypeError and ValueError have the record, counted from 0, and the key.
         """
         if not isinstance(record, Mapping):
-            raise TypeError(f"record {self.records}: a dict is needed, and this is "
-                            f"{_described(record)}")
+            raise TypeError(f"record {self.records}: must be a dict, not {_described(record)}")
         entries = b"".join(self._entries(record))
         if not entries:
             raise ValueError(f"record {self.records} has no values")
@@ -252,7 +251,7 @@ class Encoder:
             except _Unsuitable as error:
                 self._fail(error.error, key, str(error), error)
             except UnicodeEncodeError as error:
-                self._fail(ValueError, key, f"is no text in Unicode: {error}", error)
+                self._fail(ValueError, key, f"not valid Unicode text: {error}", error)
             if entry:
                 yield entry
 
@@ -273,14 +272,14 @@ class Encoder:
 
     def _converted(self, column: _Column, kind: str, value: Any) -> bytes:
         if (column.kind, kind) != ("float", "int64"):
-            origin = ("as types says" if column.since < 0 else f"as in record {column.since}")
+            origin = ("types requires" if column.since < 0 else f"record {column.since} has")
             advice = (f"; convert it, or give pack(types={{{column.key!r}: 'float'}})"
                       if (column.kind, kind) == ("int64", "float") else "; convert it")
-            raise _Unsuitable(TypeError, f"is {kind}, and must be {column.kind}, {origin}{advice}")
+            raise _Unsuitable(TypeError, f"has type {kind}, but {origin} {column.kind}{advice}")
         integers = np.asarray(value).ravel()
         if integers.max() > _LARGEST_EXACT or integers.min() < -_LARGEST_EXACT:
-            raise _Unsuitable(ValueError, "is an integer that float32, the type of this key, does "
-                                          "not hold exactly")
+            raise _Unsuitable(ValueError, "float32, the type of this key, cannot hold this integer "
+                                          "exactly")
         return _floats(integers)[1]
 
     def _fail(self, error: type[Exception], key: Any, why: str, cause: Exception) -> NoReturn:

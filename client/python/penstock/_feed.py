@@ -252,8 +252,8 @@ def describe_end(returncode: int | None) -> str:
     """Describes how a process ended, and what that often means."""
     if returncode is None:
         return (
-            "ended. Its exit code is unknown: other code of this process waits for all children, "
-            "or ignores SIGCHLD"
+            "ended with an unknown exit code, because other code in this process waits for all "
+            "children or ignores SIGCHLD"
         )
     if returncode >= 0:
         return f"ended with exit code {returncode}"

@@ -90,7 +90,7 @@ class RowRandom:
         """
         low, high = (0, low) if high is None else (low, high)
         if not low < high <= low + (1 << 63):
-            raise ValueError(f"no whole numbers in [{low}, {high}), or too many")
+            raise ValueError(f"the interval [{low}, {high}) is empty or has more than 2^63 numbers")
         high_word, _ = _multiply(self._words(_shape(size)), np.uint64(high - low))
         return high_word.astype(np.int64) + low
 

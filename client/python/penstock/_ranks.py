@@ -140,7 +140,7 @@ def _read_set(name: str, variables: list[str], environment: Mapping[str, str]) -
 def _number(launcher: str, variable: str, environment: Mapping[str, str]) -> int:
     text = environment[variable]
     if not re.fullmatch("[0-9]+", text):
-        raise InvalidArgumentError(f"{launcher}: {variable}={text} is not a number from 0 on")
+        raise InvalidArgumentError(f"{launcher}: {variable}={text} is not a number of 0 or more")
     return int(text)
 
 
@@ -165,7 +165,8 @@ def _read_tf_config(text: str) -> Ranks:
     hosts = roles["chief"] + roles["worker"]
     if task not in roles or index not in range(len(roles[task])):
         raise InvalidArgumentError(
-            f"TF_CONFIG: task {index} of type {task} is no worker of the cluster"
+            f"TF_CONFIG: task {index} of type {task} is not among the chief and workers in "
+            '"cluster"'
         )
     rank = index + (len(roles["chief"]) if task == "worker" else 0)
     names = [str(host).rpartition(":")[0] for host in hosts]

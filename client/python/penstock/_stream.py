@@ -95,9 +95,9 @@ class BatchStream:
         ready = message.json() if message.kind == protocol.READY else {}
         if ready.get("protocol") != protocol.PROTOCOL or ready.get("version") != __version__:
             raise FeedError(
-                f"this package is of version {__version__}, and {self._feed.path} of version "
-                f"{ready.get('version', 'unknown')}: install both of one version, or set "
-                "PENSTOCK_BIN to the folder of the right programs"
+                f"this package has version {__version__}, but {self._feed.path} has version "
+                f"{ready.get('version', 'unknown')}: install the same version of both, or set "
+                "PENSTOCK_BIN to the folder of the matching programs"
             )
         return ready
 

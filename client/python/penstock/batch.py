@@ -41,8 +41,8 @@ class Batch(dict[str, Any]):
             return self._record[field]
         except AttributeError:
             raise AttributeError(
-                "this Batch was made from tensors, so it has no place in an epoch: ask the batch "
-                "that the loader gave you"
+                "this Batch was made from tensors, so it has no place in an epoch: use the batch "
+                "that the loader returned"
             ) from None
 
     @property
@@ -134,8 +134,8 @@ class Batch(dict[str, Any]):
         for name, tensor in self.items():
             if torch is None or not isinstance(tensor, torch.Tensor):
                 raise TypeError(
-                    f"Batch.{method} moves torch tensors, and {name!r} is of type "
-                    f'{type(tensor).__name__}: give the loader output="torch"'
+                    f"Batch.{method} needs torch tensors, but {name!r} has type "
+                    f'{type(tensor).__name__}: create the loader with output="torch"'
                 )
 
     def with_tensors(self, tensors: Any) -> Batch:

@@ -103,7 +103,7 @@ def pack(records: Iterable[Mapping[str, Any]], output: _Path, *, name: str | Non
     if "/" in name or name.startswith("."):
         raise ValueError(f"name {name!r} must be a file's name, without a slash or a leading dot")
     if records_per_shard < 0:
-        raise ValueError(f"records_per_shard is {records_per_shard}")
+        raise ValueError(f"records_per_shard is {records_per_shard}; it must be 0 or more")
     names = _class_names(classes)
     folder.mkdir(parents=True, exist_ok=True)
     existing = _shards_of(folder, name)
@@ -233,7 +233,7 @@ def _class_names(classes: Sequence[str] | None) -> str | None:
     if isinstance(classes, str) or not all(isinstance(name, str) for name in classes):
         raise TypeError("classes must be a sequence of str, the name of label 0 first")
     if any("\n" in name or "\r" in name for name in classes):
-        raise ValueError("a name of classes has a line end")
+        raise ValueError("classes: a name contains a line break")
     return "".join(f"{name}\n" for name in classes)
 
 

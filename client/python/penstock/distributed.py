@@ -114,8 +114,8 @@ def _meeting_place() -> str:
     told = os.environ.get("PENSTOCK_RENDEZVOUS", "")
     if told and not told.startswith("unix-abstract:"):
         return f"tcp://{told}"
-    raise RuntimeError("several ranks need an address where they meet: start them with penstock "
-                       "launch or torchrun, or set MASTER_ADDR and MASTER_PORT")
+    raise RuntimeError("several ranks need a rendezvous address: start them with penstock launch "
+                       "or torchrun, or set MASTER_ADDR and MASTER_PORT")
 
 
 def shutdown() -> None:
@@ -429,7 +429,8 @@ class _DistributedOptimizer(torch.optim.Optimizer):
     def step(self, closure: Callable[[], float] | None = None) -> Any:
         """Reduces the gradients, unless synchronize() has done so, and makes the step."""
         if closure is not None:
-            raise ValueError("step(closure) is not possible: gradients are reduced before the step")
+            raise ValueError("step() supports no closure, because gradients are reduced before the "
+                             "step")
         if not self._skip and not self._synchronized:
             self._gradients.reduce()
         self._synchronized = False

@@ -301,13 +301,14 @@ class Loader:
         match = re.fullmatch(r"ps1-([0-9a-f]{16})-[0-9]+-[0-9]+", cursor)
         if version != _STATE_VERSION or match is None:
             raise InvalidArgumentError(
-                f"not a state of this version: version {version!r}, cursor {cursor!r}"
+                f"not a Loader state of this version (version {version!r}, cursor {cursor!r}); "
+                "pass the result of state_dict()"
             )
         if match[1] != self.order_fingerprint:
             raise InvalidArgumentError(
-                f"the state is of order {match[1]} and this loader of {self.order_fingerprint}: "
-                "give it the same dataset, split, seed, shuffle, lanes, window_chunks and "
-                "strip_rows"
+                f"the state belongs to order {match[1]}, but this loader has order "
+                f"{self.order_fingerprint}: use the same dataset, split, seed, shuffle, lanes, "
+                "window_chunks and strip_rows"
             )
         return cursor
 
@@ -366,9 +367,9 @@ class Loader:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            "a Loader cannot be pickled, as it owns a process and memory: make it in the process "
-            "that reads it. For a DataLoader give num_workers=0; the feed decodes in parallel "
-            "already. To save where it is, pickle state_dict()"
+            "a Loader cannot be pickled because it owns a process and memory: create it in the "
+            "process that reads it. In a DataLoader use num_workers=0; the feed already decodes in "
+            "parallel. To save its place, pickle state_dict()"
         )
 
 
@@ -378,7 +379,7 @@ _NOT_OF_FEED = ("self", "dataset", "output", "layout", "copy", "pin")
 def _check_choice(keyword: str, value: Any, choices: Sequence[Any]) -> None:
     if value not in choices:
         accepted = ", ".join(repr(choice) for choice in choices)
-        raise InvalidArgumentError(f"{keyword}: {value!r} is none of {accepted}")
+        raise InvalidArgumentError(f"{keyword}: {value!r} must be one of {accepted}")
 
 
 class _Spawner:

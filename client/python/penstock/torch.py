@@ -22,8 +22,8 @@ register_pytrees()
 
 _ADVICE = ("A penstock dataset cannot be read in a worker process of a DataLoader: its batches lie "
            "in memory of the process that made it, and each worker would read the whole epoch. Use "
-           "DataLoader(dataset, batch_size=None, num_workers=0). Nothing is lost by it: penstock "
-           "decodes in a process of its own, with all cores.")
+           "DataLoader(dataset, batch_size=None, num_workers=0). This costs no speed: penstock "
+           "decodes in a process of its own, on all cores.")
 
 
 class IterableDataset(torch.utils.data.IterableDataset[Batch]):

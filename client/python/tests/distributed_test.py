@@ -224,7 +224,7 @@ class DistributedTest(unittest.TestCase):
             [sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S,
             check=False, env={**environment, "PYTHONPATH": PACKAGE, "OMPI_COMM_WORLD_RANK": "0",
                               "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_LOCAL_SIZE": "2"})
-        self.assertIn("RuntimeError: several ranks need an address where they meet", result.stderr)
+        self.assertIn("RuntimeError: several ranks need a rendezvous address", result.stderr)
 
 
 class WithoutTorchTest(unittest.TestCase):

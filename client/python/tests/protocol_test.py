@@ -98,7 +98,7 @@ class StartTest(fake_case.FakeFeedTestCase):
         self.assertEqual(len(self.requests("memory")), 2)
 
     def test_another_version_is_refused(self):
-        with self.assertRaisesRegex(penstock.FeedError, "of version 9.9.9"):
+        with self.assertRaisesRegex(penstock.FeedError, "has version 9.9.9"):
             self.load({"version": "9.9.9"})
 
     def test_states_of_others_are_refused(self):

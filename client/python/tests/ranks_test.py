@@ -85,7 +85,7 @@ class LaunchersTest(unittest.TestCase):
             self.find({**TORCHRUN, "RANK": "6"})
 
     def test_a_parameter_server_is_no_rank(self):
-        with self.assertRaisesRegex(InvalidArgumentError, "no worker"):
+        with self.assertRaisesRegex(InvalidArgumentError, "not among the chief and workers"):
             self.find(tf_config("ps", 0))
 
     def test_tasks_of_a_node_of_slurm(self):

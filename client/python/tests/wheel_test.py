@@ -125,7 +125,7 @@ class WheelTest(unittest.TestCase):
 
     def test_missing_programs_are_told_in_one_sentence(self) -> None:
         (self.folder / "penstock-server").unlink()
-        self.assertRegex(self.refused(), "^penstock: .*/penstock-server is not there: build the "
+        self.assertRegex(self.refused(), "^penstock: .*/penstock-server does not exist: build the "
                          r"programs first \(cd .* --target penstock penstock-server\)")
 
     def test_programs_of_another_version_are_refused(self) -> None:
