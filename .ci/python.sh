@@ -12,7 +12,7 @@ install=(build/python/bin/pip install -q --retries 1 --disable-pip-version-check
   "${install[@]}" -r .ci/requirements.txt &&
   "${install[@]}" --no-deps -r .ci/requirements-alone.txt
 } >&2 || {
-  echo "python.sh: cannot install .ci/requirements*.txt (see above): tests that need it are skipped" >&2
+  echo "python.sh: cannot install .ci/requirements*.txt (see above): tests that need these packages are skipped" >&2
   exit 0
 }
 cat .ci/requirements.txt .ci/requirements-alone.txt > "$stamp"

@@ -15,7 +15,7 @@ if(PENSTOCK_CUDA)
   if(PENSTOCK_NVCC)
     set(PENSTOCK_WITH_CUDA ON)
   elseif(PENSTOCK_CUDA STREQUAL "AUTO")
-    message(STATUS "CUDA: left out, no nvcc found (README.md, \"GPUs\"); -DPENSTOCK_CUDA=ON makes this an error")
+    message(STATUS "CUDA: not built, because nvcc was not found (README.md, \"GPUs\"); -DPENSTOCK_CUDA=ON makes this an error")
   else()
     message(FATAL_ERROR "PENSTOCK_CUDA is ON, but there is no nvcc in $CUDACXX, $PATH, $CUDA_HOME/bin "
       "or /usr/local/cuda/bin: install NVIDIA's CUDA toolkit (12.4 or newer) or pass -DPENSTOCK_CUDA=OFF")

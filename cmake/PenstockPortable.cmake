@@ -5,7 +5,7 @@
 #
 # -DPENSTOCK_STATIC=ON links glibc too: these programs, for the Python wheel, need only the kernel.
 if(PENSTOCK_TESTS OR PENSTOCK_BENCHMARKS)
-  message(FATAL_ERROR "PENSTOCK_PORTABLE builds programs alone: -DPENSTOCK_TESTS=OFF -DPENSTOCK_BENCHMARKS=OFF")
+  message(FATAL_ERROR "PENSTOCK_PORTABLE builds only programs: add -DPENSTOCK_TESTS=OFF -DPENSTOCK_BENCHMARKS=OFF")
 endif()
 set(PENSTOCK_ARCHIVES ${PROJECT_SOURCE_DIR}/build/archives CACHE PATH
   "Where cmake/portable/archives.sh put static libraries")

@@ -104,7 +104,7 @@ class SlurmTest(SlurmTestCase):
 
     def test_a_job_says_what_is_missing(self):
         jobs = {"give --manifest": self.submit(),
-                "give the servers' folder": self.submit("--manifest", "server:manifest.pb"),
+                "set PENSTOCK_DATA to the servers' folder": self.submit("--manifest", "server:manifest.pb"),
                 "no server could be started": self.submit("--manifest", "/no/such/manifest.pb")}
         for message, job in jobs.items():
             with self.subTest(message):
