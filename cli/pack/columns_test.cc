@@ -30,9 +30,9 @@ TEST(ColumnsTest, AddsNothingToChosenOnes) {
 }
 
 TEST(ColumnsTest, RefusesWrongTexts) {
-  for (const auto& [text, why] :
-       {std::pair{"id:int32", "'int32' is not int64, float or bytes"},
-        std::pair{"id,,x", "without a name"}, std::pair{"id,x,id:float", "'id' is named twice"}}) {
+  for (const auto& [text, why] : {std::pair{"id:int32", "'int32' is not int64, float or bytes"},
+                                  std::pair{"id,,x", "a column has no name"},
+                                  std::pair{"id,x,id:float", "'id' is named twice"}}) {
     EXPECT_THAT(Columns::Parse(text), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why)));
   }
 }

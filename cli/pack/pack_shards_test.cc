@@ -210,7 +210,7 @@ TEST_F(PackShardsTest, ExitsWithTwoOnWrongFlags) {
   const std::string in = Write("a.tfrecord", 0, 3);
   EXPECT_EQ(Pack({in}, {"--max-side", "20"}), 2);
   EXPECT_EQ(Run({"pack", "a.tsv", "-o", out(), "--filter-missing", "x"}), 2);
-  EXPECT_THAT(error_, HasSubstr("--filter-missing is not for"));
+  EXPECT_THAT(error_, HasSubstr("--filter-missing cannot be used"));
 }
 
 }  // namespace
