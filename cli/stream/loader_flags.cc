@@ -55,7 +55,9 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
   command.option_defaults()->group("Options");
   command.add_option("--global-batch-size", flags.global_batch_size,
                      "Rows of a step over all ranks");
-  command.add_option("--epochs", flags.epochs, "Epochs to read; 0: no limit");
+  command.add_option("--epochs", flags.epochs, "Epochs to read; 0: no limit")
+      ->default_str(flags.epochs.has_value() ? absl::StrCat(*flags.epochs)
+                                             : "1, or as many as --steps needs");
   command.option_defaults()->group("Data");
   command.add_option("--split", flags.split, "Split to read")
       ->check(CLI::IsMember({"train", "holdout", "all"}))
@@ -102,7 +104,7 @@ absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(options.plan.split, AsUsage("--split", ParseSplit(flags.split)));
   options.plan.seed = flags.seed;
   options.global_batch_size = flags.global_batch_size;
-  options.epochs = flags.epochs;
+  options.epochs = EpochsToRead(flags);
   options.max_steps = flags.steps;
   options.rank = flags.rank;
   options.world_size = flags.world_size;
@@ -122,6 +124,10 @@ absl::Status UsageErrorOf(const absl::Status& failed) {
     return UsageError(absl::StrCat("--cursor: ", failed.message()));
   }
   return absl::IsInvalidArgument(failed) ? UsageError(failed.message()) : failed;
+}
+
+uint64_t EpochsToRead(const LoaderFlags& flags) {
+  return flags.epochs.value_or(flags.steps > 0 ? 0 : 1);
 }
 
 uint64_t RowsToRead(const LoaderFlags& flags, uint64_t steps_left) {

@@ -3,6 +3,7 @@
 #define PENSTOCK_CLI_STREAM_LOADER_FLAGS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "CLI/CLI.hpp"
@@ -23,7 +24,7 @@ struct LoaderFlags {
   std::string memory_budget = "0";
   uint64_t global_batch_size = 256;
   uint64_t seed = 0;
-  uint64_t epochs = 1;
+  std::optional<uint64_t> epochs;  // Unset: see EpochsToRead().
   uint64_t steps = 0;
   uint32_t rank = 0;
   uint32_t world_size = 1;
@@ -44,6 +45,9 @@ absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags);
 // Turns an error of a loader or its plan into a UsageError() if a flag is wrong. Names --cursor if
 // that is the wrong flag. Other errors stay as they are.
 absl::Status UsageErrorOf(const absl::Status& failed);
+
+// The epochs of --epochs. If it was not given: as many as --steps needs (0), or 1 without --steps.
+uint64_t EpochsToRead(const LoaderFlags& flags);
 
 // Returns the approximate number of rows that this rank will read, for a progress bar. 0: no end.
 // `steps_left` is that of Loader.

@@ -268,7 +268,7 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   result.rows_name = RowsName(manifest->features());
   const uint64_t steps = flags.loader.steps;
   const bool whole_epochs = steps == 0 || steps >= loader->steps_per_epoch();
-  if (flags.loader.source.remainder == "drop" && (flags.loader.epochs == 0 || whole_epochs)) {
+  if (flags.loader.source.remainder == "drop" && whole_epochs) {
     result.left_out = manifest->num_records(split) % flags.loader.global_batch_size;
   }
   const absl::Status status = ReadAll(*loader, flags, sinks, result);

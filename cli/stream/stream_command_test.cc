@@ -110,6 +110,17 @@ TEST_F(StreamCommandTest, TellsNoCursorOfIdsThatCouldNotBeWritten) {
   EXPECT_EQ(Json()["cursor"], "");
 }
 
+TEST_F(StreamCommandTest, StepsDecideTheEpochsUnlessTheyAreGiven) {
+  ASSERT_EQ(Stream({"--global-batch-size", "100", "--steps", "25"}), 0) << error_;
+  EXPECT_EQ(Json()["rows"], 2500);
+  ASSERT_EQ(Stream({"--global-batch-size", "100", "--steps", "25", "--epochs", "1"}), 0) << error_;
+  EXPECT_EQ(Json()["rows"], 1000);
+  ASSERT_EQ(Stream({"--global-batch-size", "100"}), 0) << error_;
+  EXPECT_EQ(Json()["rows"], 1000);
+  EXPECT_EQ(Run({"stream", "--help"}), 0);
+  EXPECT_THAT(out_, HasSubstr("default: 1, or as many as --steps"));
+}
+
 TEST(RowsToReadTest, IsWhatIsLeftOfTheEpochsAndOfTheSteps) {
   LoaderFlags flags;
   flags.global_batch_size = 512;
