@@ -256,6 +256,14 @@ TEST_F(DatasetCommandsTest, DecodesToOneFile) {
   EXPECT_THAT(error_, HasSubstr("--force"));
 }
 
+TEST_F(DatasetCommandsTest, InspectCountsOneRecordAsOne) {
+  folder_.Write("a.tfrecord", ShardBuilder({"fourteen bytes"}).text());
+  ASSERT_EQ(Run({"index", folder_.path(), "--format", "raw"}), 0) << error_;
+  ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("bytes     30\n"), HasSubstr("chunks    1 of 30 B\n"),
+                          HasSubstr("read      1 of 1 record\n")));
+}
+
 TEST_F(DatasetCommandsTest, DecodesOtherRecordsWithAMadeSpec) {
   ShardBuilder shard;
   for (int i = 0; i < 300; ++i) {

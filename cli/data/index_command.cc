@@ -183,7 +183,7 @@ void PrintText(const IndexResult& result, const std::string& output) {
   }
   PrintEscaped(stdout, ", %s in %s; read %s, reused %d\n", FormatByteSize(manifest.num_bytes()),
                Counted(manifest.num_chunks(), "chunk", "chunks"),
-               Counted(result.read_shards, "shard", "shards"), result.reused_shards);
+               Counted(result.read_shards, "shard", "shards"), Grouped(result.reused_shards));
   if (const std::string noted = Describe(result.images); !noted.empty()) {
     PrintEscaped(stdout, "images    %s\n", noted);
   }

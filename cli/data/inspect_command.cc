@@ -84,6 +84,11 @@ std::string ContainersOf(const Manifest& manifest) {
   return names.empty() ? "none" : absl::StrJoin(names, ", ");
 }
 
+// " (1.2 KiB)", for a line that already gives the bytes; empty below 1 KiB.
+std::string InUnits(uint64_t bytes) {
+  return bytes < 1024 ? "" : absl::StrCat(" (", FormatByteSize(bytes), ")");
+}
+
 // Counts what --exclude-corrupt left out.
 struct Excluded {
   uint64_t records = 0;  // There are at least so many.
@@ -138,8 +143,9 @@ void PrintManifest(const Manifest& manifest) {
   PrintEscaped(stdout, "shards    %s (%s)\n", Grouped(manifest.shards().size()),
                ContainersOf(manifest));
   if (manifest.num_chunks() > 0) {
-    PrintEscaped(stdout, "chunks    %s of %s to %s\n", Grouped(manifest.num_chunks()),
-                 FormatByteSize(smallest), FormatByteSize(largest));
+    const std::string least = FormatByteSize(smallest), most = FormatByteSize(largest);
+    PrintEscaped(stdout, "chunks    %s of %s\n", Grouped(manifest.num_chunks()),
+                 least == most ? most : absl::StrCat(least, " to ", most));
   }
   if (manifest.holdout().threshold > 0) {
     PrintEscaped(stdout, "holdout   %s by the hash of %s, %.4g %% asked for\n",
@@ -148,8 +154,9 @@ void PrintManifest(const Manifest& manifest) {
                  100 * static_cast<double>(manifest.holdout().threshold) * 0x1p-32);
   }
   if (const Excluded excluded = ExcludedFrom(manifest); excluded.records > 0) {
-    PrintEscaped(stdout, "excluded  %d damaged bytes (%s) with at least %s\n", excluded.bytes,
-                 FormatByteSize(excluded.bytes), Counted(excluded.records, "record", "records"));
+    PrintEscaped(stdout, "excluded  %s%s with at least %s\n",
+                 Counted(excluded.bytes, "damaged byte", "damaged bytes"), InUnits(excluded.bytes),
+                 Counted(excluded.records, "record", "records"));
   }
   PrintEscaped(stdout, "content   %016x\n", manifest.content_fingerprint());
   if (!manifest.class_names().empty()) {
@@ -162,8 +169,8 @@ void PrintManifest(const Manifest& manifest) {
 void PrintFeatures(const Report& report) {
   const RecordFacts& facts = report.facts;
   const FeatureSummary features = facts.Features();
-  PrintEscaped(stdout, "read      %s of %s records\n", Grouped(facts.count()),
-               Grouped(report.records));
+  PrintEscaped(stdout, "read      %s of %s\n", Grouped(facts.count()),
+               Counted(report.records, "record", "records"));
   if (facts.format() == RecordFormat::kRaw) {
     PrintEscaped(stdout, "format    raw: no tf.train.Examples (penstock index --format raw)\n");
   }
@@ -191,8 +198,8 @@ std::string KindOf(const Report& report) {
 
 void PrintText(const Report& report) {
   PrintEscaped(stdout, "%s: %s\n", report.path, KindOf(report));
-  PrintEscaped(stdout, "records   %s\nbytes     %s (%s)\n", Grouped(report.records),
-               Grouped(report.bytes), FormatByteSize(report.bytes));
+  PrintEscaped(stdout, "records   %s\nbytes     %s%s\n", Grouped(report.records),
+               Grouped(report.bytes), InUnits(report.bytes));
   if (report.manifest) PrintManifest(*report.manifest);
   PrintFeatures(report);
   if (report.facts.count() > 0)
@@ -203,8 +210,8 @@ void PrintText(const Report& report) {
   }
   const ScoreHistogram& scores = report.facts.scores();
   if (scores.total() == 0) return;
-  PrintEscaped(stdout, "\nscores of %s of %s records\n%s", Grouped(scores.total()),
-               Grouped(report.records), Multiline(scores.ToText()));
+  PrintEscaped(stdout, "\nscores of %s of %s\n%s", Grouped(scores.total()),
+               Counted(report.records, "record", "records"), Multiline(scores.ToText()));
 }
 
 nlohmann::json ToJson(const FeatureInfo& feature) {

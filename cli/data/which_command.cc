@@ -10,6 +10,7 @@
 #include "base/json_text.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/data/dataset_argument.h"
@@ -134,12 +135,12 @@ absl::StatusOr<StepRecords> FindRecords(LoaderOptions options, uint64_t number) 
 
 void Print(const StepRecords& found, const Manifest& manifest) {
   const Step& step = found.step;
-  PrintEscaped(stdout, "# split %s, global batch %d, seed %d\n", found.split,
-               found.global_batch_size, found.seed);
+  PrintEscaped(stdout, "# split %s, global batch %s, seed %d\n", found.split,
+               Grouped(found.global_batch_size), found.seed);
   PrintEscaped(stdout,
-               "# step %d: epoch %d, %d rows from position %d on; %d of them, from row %d on:\n",
-               found.number, step.begin.epoch, step.rows, step.begin.position, step.rank_rows,
-               step.first_row);
+               "# step %d: epoch %d, %s from position %d on; %s of this rank, from row %d on:\n",
+               found.number, step.begin.epoch, Counted(step.rows, "row", "rows"),
+               step.begin.position, Counted(step.rank_rows, "row", "rows"), step.first_row);
   PrintEscaped(stdout, "# shard\trecord\tchunk_offset\trow\tlane\twindow\n");
   for (size_t i = 0; i < found.rows.size(); ++i) {
     const StepRow& row = found.rows[i];

@@ -46,7 +46,7 @@ TEST_F(PackCommandTest, FailsAtAnInvalidLine) {
 
 TEST_F(PackCommandTest, SkipsAndReportsInvalidLinesOnRequest) {
   ASSERT_EQ(Run({"pack", input_, "-o", folder_ + "/out", "--skip-invalid", "--json", "-"}), 0);
-  EXPECT_THAT(error_, HasSubstr("skipped 1 invalid lines, the first at"));
+  EXPECT_THAT(error_, HasSubstr("skipped 1 invalid line, the first at"));
   const nlohmann::json summary = nlohmann::json::parse(out_);
   EXPECT_EQ(summary["records"], 2);
   EXPECT_EQ(summary["skipped"], 1);

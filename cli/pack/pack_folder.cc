@@ -84,7 +84,7 @@ void TellSkipped(const WrittenShards& written, const RecordSource& records) {
   PrintEscaped(stderr, "penstock: skipped %s of %s%s\n",
                Counted(written.num_skipped, "invalid image", "invalid images"),
                Grouped(records.size()),
-               more > 0 ? absl::StrCat("; ", Grouped(more), " are not listed") : "");
+               more > 0 ? absl::StrCat("; ", Counted(more, "is", "are"), " not listed") : "");
 }
 
 nlohmann::json ToJson(const ImageFolder& images, const WrittenShards& written,

@@ -94,7 +94,7 @@ void TellLeftOut(const GatheredRecords& gathered, const PackOptions& options) {
   const uint64_t more = gathered.num_skipped - gathered.skipped.size();
   PrintEscaped(stderr, "penstock: skipped %s%s\n",
                Counted(gathered.num_skipped, "invalid record", "invalid records"),
-               more > 0 ? absl::StrCat("; ", Grouped(more), " are not listed") : "");
+               more > 0 ? absl::StrCat("; ", Counted(more, "is", "are"), " not listed") : "");
 }
 
 absl::Status NoRecord(const GatheredRecords& gathered) {
@@ -102,8 +102,9 @@ absl::Status NoRecord(const GatheredRecords& gathered) {
   if (gathered.num_skipped + gathered.num_lacking == 0) {
     return absl::InvalidArgumentError(absl::StrCat(text, "the input has none"));
   }
-  absl::StrAppend(&text, Grouped(gathered.num_skipped), " are invalid, ",
-                  Grouped(gathered.num_lacking), " lack a feature of --filter-missing");
+  absl::StrAppend(&text, Counted(gathered.num_skipped, "record is invalid", "records are invalid"),
+                  ", ", Counted(gathered.num_lacking, "record lacks", "records lack"),
+                  " a feature of --filter-missing");
   if (!gathered.skipped.empty()) {
     absl::StrAppend(&text, "; the first invalid one: ", gathered.skipped[0]);
   }

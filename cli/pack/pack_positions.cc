@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "cli/chess/chess_packer.h"
 #include "cli/pack/pack_inputs.h"
 #include "cli/pack/pack_output.h"
@@ -37,7 +38,7 @@ absl::StatusOr<ReadPositionsResult> Read(const PackOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(ReadPositionsResult read,
                             ReadPositions(options.inputs, options.shards.skip_invalid,
                                           [&](uint64_t bytes) { progress.Add(bytes); }));
-  progress.Finish(absl::StrCat(read.positions.size(), " positions"));
+  progress.Finish(Counted(read.positions.size(), "position", "positions"));
   return read;
 }
 
@@ -48,8 +49,8 @@ absl::Status PackPositions(PackOptions options) {
   InterruptGuard interrupts;
   PENSTOCK_ASSIGN_OR_RETURN(const ReadPositionsResult read, Read(options));
   if (read.num_skipped > 0) {
-    PrintEscaped(stderr, "penstock: skipped %s invalid lines, the first at %s\n",
-                 absl::StrCat(read.num_skipped), read.first_skipped);
+    PrintEscaped(stderr, "penstock: skipped %s, the first at %s\n",
+                 Counted(read.num_skipped, "invalid line", "invalid lines"), read.first_skipped);
   }
   if (read.positions.size() == 0) {
     return absl::InvalidArgumentError("no position to pack: the input is empty");

@@ -147,7 +147,8 @@ TEST_F(PackShardsTest, LeavesOutRecordsThatLackAFeature) {
   EXPECT_EQ(Json()["records"], 12);
   EXPECT_THAT(Records(), Not(testing::Contains(Payload(3))));
   EXPECT_EQ(Pack({folder_.File("in")}, {"--filter-missing", "ratings", "--force"}), 1);
-  EXPECT_THAT(error_, HasSubstr("0 are invalid, 18 lack a feature of --filter-missing"));
+  EXPECT_THAT(error_,
+              HasSubstr("0 records are invalid, 18 records lack a feature of --filter-missing"));
 }
 
 TEST_F(PackShardsTest, StopsAtADamagedRecordWithItsPlace) {

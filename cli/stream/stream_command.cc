@@ -204,20 +204,22 @@ void Print(const StreamResult& result) {
                ShortDuration(result.first_batch), ShortDuration(result.waits.Quantile(0.5)),
                ShortDuration(result.waits.Quantile(0.99)), ShortDuration(result.waits.max()));
   for (const LoaderStats::Server& server : stats.servers) {
-    PrintEscaped(stdout,
-                 "server   %s  %d parts, %s, %d requests lost, %d late, %d windows handed over%s\n",
-                 server.address, server.parts, FormatByteSize(server.bytes), server.lost_requests,
-                 server.late_requests, server.windows_handed_over, Through(server));
+    PrintEscaped(stdout, "server   %s  %s, %s, %s lost, %s late, %s handed over%s\n",
+                 server.address, Counted(server.parts, "part", "parts"),
+                 FormatByteSize(server.bytes), Counted(server.lost_requests, "request", "requests"),
+                 Grouped(server.late_requests),
+                 Counted(server.windows_handed_over, "window", "windows"), Through(server));
   }
   if (stats.undecodable_rows > 0) {
-    PrintEscaped(stdout, "replaced %d rows whose records cannot be decoded\n",
-                 stats.undecodable_rows);
+    PrintEscaped(stdout, "replaced %s cannot be decoded\n",
+                 Counted(stats.undecodable_rows, "row whose record", "rows whose records"));
   }
   if (const std::string noted = Describe(stats.images); !noted.empty()) {
     PrintEscaped(stdout, "images   %s\n", noted);
   }
   if (stats.replaced_records > 0) {
-    PrintEscaped(stdout, "replaced %d damaged records\n", stats.replaced_records);
+    PrintEscaped(stdout, "replaced %s\n",
+                 Counted(stats.replaced_records, "damaged record", "damaged records"));
     for (const std::string& damaged : stats.damaged) PrintEscaped(stdout, "         %s\n", damaged);
   }
   if (!result.cursor.empty()) PrintEscaped(stdout, "cursor   %s\n", result.cursor);

@@ -121,6 +121,12 @@ TEST_F(StreamCommandTest, StepsDecideTheEpochsUnlessTheyAreGiven) {
   EXPECT_THAT(out_, HasSubstr("default: 1, or as many as --steps"));
 }
 
+TEST_F(StreamCommandTest, CountsOneOfEachAsOne) {
+  ASSERT_EQ(Run({"stream", data_.path(), "--steps", "1", "--global-batch-size", "1"}), 0) << error_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("rows     1 in 1 step, "), HasSubstr(" 1 part, "),
+                          HasSubstr("0 requests lost, 0 late, 0 windows handed over")));
+}
+
 TEST(RowsToReadTest, IsWhatIsLeftOfTheEpochsAndOfTheSteps) {
   LoaderFlags flags;
   flags.global_batch_size = 512;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "base/byte_size.h"
 #include "base/print_escaped.h"
 #include "base/text.h"
@@ -92,7 +93,7 @@ std::string Progress::Amount(double count) const {
   if (count < 10 && count != static_cast<double>(whole)) {
     return absl::StrFormat("%.1f %s", count, options_.unit);
   }
-  return absl::StrCat(Grouped(whole), " ", options_.unit);
+  return Counted(whole, absl::StripSuffix(options_.unit, "s"), options_.unit);
 }
 
 }  // namespace penstock

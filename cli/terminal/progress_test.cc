@@ -83,6 +83,14 @@ TEST_F(ProgressTest, ClearsTheBarAndSumsUpAtTheEnd) {
   EXPECT_THAT(Written(), ::testing::Not(HasSubstr("again")));
 }
 
+TEST_F(ProgressTest, OneRecordIsSingular) {
+  Progress progress(Options(/*terminal=*/false, /*total=*/1));
+  Wait(absl::Seconds(1));
+  progress.Add(1);
+  progress.Finish("done");
+  EXPECT_EQ(Written(), "packing: 1 record in 1.0 s, 1 record/s; done\n");
+}
+
 TEST_F(ProgressTest, ShowsBytesAsSizes) {
   ProgressOptions options = Options(false, uint64_t{4} << 30);
   options.unit = "bytes";
