@@ -52,6 +52,12 @@ absl::Status CheckDatasetArgument(const std::string& name) {
   return given.ok() ? given : UsageError(given.message());
 }
 
+absl::Status CheckFilesArgument(const std::string& name, absl::string_view command,
+                                absl::string_view instead) {
+  if (!IsServedManifest(name)) return CheckDatasetArgument(name);
+  return UsageError(absl::StrCat(command, " reads files, and ", name, " is on servers: ", instead));
+}
+
 absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path, IndexOptions options) {
   IndexBar bar(options);
   options.on_wait = [&path, told = false]() mutable {

@@ -16,6 +16,11 @@ namespace penstock {
 // UsageError() if no dataset was given.
 absl::Status CheckDatasetArgument(const std::string& name);
 
+// The same for a command that reads files. server:PATH is a UsageError() too: "COMMAND reads files,
+// and server:PATH is on servers: INSTEAD".
+absl::Status CheckFilesArgument(const std::string& name, absl::string_view command,
+                                absl::string_view instead);
+
 // Calls OpenDataset() with a progress bar. Reports on stderr where a manifest was saved. A signal
 // ends it. REQUIRES: no other InterruptGuard lives.
 absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path,

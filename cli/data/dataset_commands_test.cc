@@ -256,6 +256,24 @@ TEST_F(DatasetCommandsTest, DecodesToOneFile) {
   EXPECT_THAT(error_, HasSubstr("--force"));
 }
 
+TEST_F(DatasetCommandsTest, DecodeRefusesOneNpyFileForSeveralArrays) {
+  const std::string shard = folder_.Write("a.tfrecord", ChessShard(15).text());
+  EXPECT_EQ(Run({"decode", shard, "-o", folder_.File("x.npy")}), 2);
+  EXPECT_THAT(error_, AllOf(HasSubstr("give a folder (-o " + folder_.File("x)")),
+                            HasSubstr("(-o " + folder_.File("x.npz)"))));
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("x.npy")));
+}
+
+TEST_F(DatasetCommandsTest, CommandsThatReadFilesSayWhatReadsFromServers) {
+  EXPECT_EQ(Run({"decode", "server:data/", "-o", folder_.File("x")}), 2);
+  EXPECT_THAT(error_,
+              HasSubstr("decode reads files, and server:data/ is on servers: penstock stream "
+                        "server:data/ --servers LIST --npy DIR"));
+  EXPECT_EQ(Run({"inspect", "server:data/"}), 2);
+  EXPECT_THAT(error_, AllOf(HasSubstr("inspect reads files, and server:data/ is on servers"),
+                            HasSubstr("penstock stream server:data/ and penstock bench")));
+}
+
 TEST_F(DatasetCommandsTest, InspectCountsOneRecordAsOne) {
   folder_.Write("a.tfrecord", ShardBuilder({"fourteen bytes"}).text());
   ASSERT_EQ(Run({"index", folder_.path(), "--format", "raw"}), 0) << error_;

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "base/io/file_source.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
@@ -138,8 +139,24 @@ absl::Status WriteRows(Loader& loader, uint64_t rows, ArrayFiles& arrays, Progre
   return absl::OkStatus();
 }
 
+// An .npy file has one array, and a spec can have several tensors.
+absl::Status CheckOutput(absl::string_view output) {
+  absl::string_view name = output;
+  if (!absl::ConsumeSuffix(&name, ".npy")) return absl::OkStatus();
+  return UsageError(absl::StrCat("-o ", output, ": a file .npy has one array: give a folder (-o ",
+                                 name, ") or one file for all arrays (-o ", name, ".npz)"));
+}
+
+absl::Status CheckFlags(const DecodeFlags& flags) {
+  PENSTOCK_RETURN_IF_ERROR(CheckFilesArgument(
+      flags.input, "decode",
+      absl::StrCat("penstock stream ", flags.input,
+                   " --servers LIST --npy DIR writes the batches as NumPy arrays")));
+  return CheckOutput(flags.output);
+}
+
 absl::Status Decode(const DecodeFlags& flags) {
-  PENSTOCK_RETURN_IF_ERROR(CheckDatasetArgument(flags.input));
+  PENSTOCK_RETURN_IF_ERROR(CheckFlags(flags));
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, MakeLoaderOptions(flags));
   PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(options.spec, options.dtype));
   const uint64_t all = options.manifest->num_records(options.plan.split);

@@ -318,7 +318,10 @@ absl::Status Read(const InspectFlags& flags, Report& report) {
 }
 
 absl::Status CheckFlags(const InspectFlags& flags) {
-  PENSTOCK_RETURN_IF_ERROR(CheckDatasetArgument(flags.input));
+  PENSTOCK_RETURN_IF_ERROR(
+      CheckFilesArgument(flags.input, "inspect",
+                         absl::StrCat("give DIR, MANIFEST or SHARD; penstock stream ", flags.input,
+                                      " and penstock bench read from --servers")));
   if (flags.make_spec &&
       (!flags.json.empty() || !flags.spec.empty() || !flags.contact_sheet.empty())) {
     return UsageError(
