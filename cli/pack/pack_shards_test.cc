@@ -138,6 +138,14 @@ TEST_F(PackShardsTest, NamesShardsByTheSetOfTheFirstFile) {
   EXPECT_TRUE(Shards().contains("train-00000-of-00001.tfrecord"));
 }
 
+TEST_F(PackShardsTest, NoGlobTakesTheManifestOfTheFolder) {
+  Write("in/a.records", 0, 3);
+  const std::vector<std::string> index = {"index", folder_.File("in"), "--glob", "*"};
+  ASSERT_EQ(Run(index), 0) << error_;
+  ASSERT_EQ(Run(index), 0) << error_;  // The manifest lies in the folder now.
+  EXPECT_THAT(out_, HasSubstr("1 shard, 3 records"));
+}
+
 TEST_F(PackShardsTest, LeavesOutRecordsThatLackAFeature) {
   Write("in/a.tfrecord", 0, 9);
   Write("in/b.tfrecord.gz", 9, 9, Compression::kGzip);

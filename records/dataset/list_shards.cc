@@ -41,6 +41,7 @@ bool IsPartName(absl::string_view name) {
 NameKind NameKindOf(absl::string_view path, const std::string& glob) {
   const absl::string_view name = path.substr(path.rfind('/') + 1);
   if (absl::StartsWith(name, ".")) return NameKind::kOther;
+  if (name == kManifestName) return NameKind::kOther;  // Whatever the glob, such as "*".
   if (!glob.empty()) {
     const bool matches = fnmatch(glob.c_str(), std::string(name).c_str(), 0) == 0;
     return matches ? NameKind::kTfRecord : NameKind::kOther;

@@ -12,6 +12,9 @@
 
 namespace penstock {
 
+// The name of the manifest in a folder. A file of this name is no shard.
+inline constexpr char kManifestName[] = "manifest.pb";
+
 // Any of the functions may be empty.
 struct ListOptions {
   // Which files in folders are shards: a pattern of fnmatch(3) for their names, such as "*.bin". If

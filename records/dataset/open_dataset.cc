@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
-#include "records/dataset/list_shards.h"
 
 namespace penstock {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "records/dataset/indexer.h"
+#include "records/dataset/list_shards.h"
 #include "records/dataset/manifest.h"
 
 namespace penstock {
@@ -16,14 +17,12 @@ struct OpenedDataset {
   bool indexed = false;  // The manifest was created by this call, and saved.
 };
 
-// The name of the manifest in a folder.
-constexpr char kManifestName[] = "manifest.pb";
-
 // If `path` is a file, loads it as a manifest. If it is a folder, loads the folder's manifest.pb,
 // or creates it if there is none. If another run is creating it, waits for that run. `options`
 // gives the callbacks; `output` and `keep` are set here.
 // kFailedPrecondition: the folder's manifest leaves out a shard beneath the folder, or lists a
 // shard that is missing or has another size.
+// kInvalidArgument: the file is not a manifest; the message says what to give instead of a shard.
 // Other errors as Manifest::Load() and BuildIndex().
 absl::StatusOr<OpenedDataset> OpenDataset(const std::string& path, IndexOptions options = {});
 
