@@ -51,13 +51,22 @@ absl::StatusOr<OpenedDataset> LoadOfFolder(const std::string& folder, const Inde
       " brings it up to date (another order); to use it as it is, give ", path));
 }
 
+absl::StatusOr<OpenedDataset> LoadOfFile(const std::string& path) {
+  absl::StatusOr<Manifest> manifest = Manifest::Load(path);
+  if (manifest.ok()) return OpenedDataset{*std::move(manifest), path, false};
+  if (!absl::IsInvalidArgument(manifest.status())) return manifest.status();
+  const std::string folder = FolderOfFile(path);
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": is not a Penstock manifest; if it is a shard, give its folder ", folder,
+                   ", or index it alone: penstock index ", path, " -o ", folder, "/NAME.pb"));
+}
+
 }  // namespace
 
 absl::StatusOr<OpenedDataset> OpenDataset(const std::string& path, IndexOptions options) {
   std::error_code ignored;  // If this fails, reading fails too and says why.
   if (!std::filesystem::is_directory(path, ignored)) {
-    PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Load(path));
-    return OpenedDataset{std::move(manifest), path, false};
+    return LoadOfFile(path);
   }
   absl::string_view folder = path;
   while (folder.size() > 1 && absl::ConsumeSuffix(&folder, "/")) {

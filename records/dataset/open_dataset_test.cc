@@ -46,6 +46,14 @@ class OpenDatasetTest : public ::testing::Test {
   TempFolder folder_;
 };
 
+TEST_F(OpenDatasetTest, SaysWhatToGiveInsteadOfAShard) {
+  const std::string shard = WriteShard(0);
+  EXPECT_THAT(OpenDataset(shard),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("give its folder " + folder_.path()),
+                             HasSubstr("penstock index " + shard + " -o " + folder_.path()))));
+}
+
 TEST_F(OpenDatasetTest, AFolderIsIndexedOnce) {
   WriteShard(0);
   WriteShard(1);
