@@ -25,21 +25,35 @@ std::string FeatureOfFile(absl::string_view path) {
   return std::string(file.substr(0, end == 0 ? file.npos : end));
 }
 
+FeatureType DefaultTypeOf(const NpyHeader& header) {
+  const bool has_axes = header.shape.size() > 1;
+  if (header.kind == NpyKind::kUint && header.item_bytes == 1 && has_axes) {
+    return FeatureType::kBytes;
+  }
+  return header.kind == NpyKind::kFloat ? FeatureType::kFloat : FeatureType::kInt64;
+}
+
+bool IsWanted(const Columns& columns, absl::string_view feature) {
+  return !columns.chosen() || columns.Find(feature) != nullptr;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<InputRecords>> ArrayRecords::OpenNpy(
-    std::vector<std::unique_ptr<ByteSource>> sources) {
+    std::vector<std::unique_ptr<ByteSource>> sources, const Columns& columns) {
   std::unique_ptr<ArrayRecords> records(new ArrayRecords(std::move(sources)));
   for (const auto& source : records->sources_) {
-    PENSTOCK_RETURN_IF_ERROR(records->AddArray(FeatureOfFile(source->name()),
-                                               std::string(source->name()),
+    const std::string feature = FeatureOfFile(source->name());
+    if (!IsWanted(columns, feature)) continue;
+    PENSTOCK_RETURN_IF_ERROR(records->AddArray(feature, std::string(source->name()),
                                                std::make_unique<UnpackedStream>(*source)));
   }
+  PENSTOCK_RETURN_IF_ERROR(records->Choose(columns));
   return std::unique_ptr<InputRecords>(std::move(records));
 }
 
 absl::StatusOr<std::unique_ptr<InputRecords>> ArrayRecords::OpenNpz(
-    std::unique_ptr<ByteSource> source) {
+    std::unique_ptr<ByteSource> source, const Columns& columns) {
   std::vector<std::unique_ptr<ByteSource>> sources;
   sources.push_back(std::move(source));
   std::unique_ptr<ArrayRecords> records(new ArrayRecords(std::move(sources)));
@@ -49,15 +63,17 @@ absl::StatusOr<std::unique_ptr<InputRecords>> ArrayRecords::OpenNpz(
     return absl::InvalidArgumentError(absl::StrCat(archive.name(), ": has no arrays"));
   }
   for (const ZipMember& member : members) {
+    const absl::string_view feature = absl::StripSuffix(member.name, kNpy);
+    if (!IsWanted(columns, feature)) continue;
     const std::string place = absl::StrCat(archive.name(), ": member ", member.name);
     if (!absl::EndsWith(member.name, kNpy)) {
       return absl::InvalidArgumentError(
           absl::StrCat(place, ": not an array (*.npy); remove it from the archive"));
     }
     PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> bytes, OpenZipMember(archive, member));
-    const absl::string_view feature = absl::StripSuffix(member.name, kNpy);
     PENSTOCK_RETURN_IF_ERROR(records->AddArray(std::string(feature), place, std::move(bytes)));
   }
+  PENSTOCK_RETURN_IF_ERROR(Annotate(records->Choose(columns), archive.name()));
   return std::unique_ptr<InputRecords>(std::move(records));
 }
 
@@ -77,7 +93,30 @@ absl::Status ArrayRecords::AddArray(std::string feature, std::string place,
                        " has ", Grouped(other.reader.rows())));
     }
   }
-  arrays_.push_back({std::move(feature), std::move(place), std::move(reader)});
+  const FeatureType type = DefaultTypeOf(reader.header());
+  arrays_.push_back({std::move(feature), std::move(place), std::move(reader), type});
+  return absl::OkStatus();
+}
+
+absl::Status ArrayRecords::Choose(const Columns& columns) {
+  if (!columns.chosen()) return absl::OkStatus();
+  std::vector<Array> chosen;
+  for (const Column& column : columns.all()) {
+    const auto array = std::ranges::find(arrays_, column.name, &Array::feature);
+    if (array == arrays_.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("there is no array '", column.name, "', which --columns names"));
+    }
+    const NpyHeader& header = array->reader.header();
+    if (column.type == FeatureType::kBytes && header.item_bytes > 1) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--columns: the array '", column.name, "' of ", DtypeText(header),
+          " cannot be stored as bytes; only arrays of 8 bits an item (uint8, int8, bool) can"));
+    }
+    if (column.type != FeatureType::kNone) array->type = column.type;
+    chosen.push_back(std::move(*array));
+  }
+  arrays_ = std::move(chosen);
   return absl::OkStatus();
 }
 
@@ -117,16 +156,19 @@ absl::Status ArrayRecords::MakeRecord() {
 
 absl::Status ArrayRecords::AddRow(const Array& array, std::span<const uint8_t> row) {
   const NpyHeader& header = array.reader.header();
-  if (header.kind == NpyKind::kUint && header.item_bytes == 1 && header.shape.size() > 1) {
+  const bool floats = header.kind == NpyKind::kFloat;
+  if (array.type == FeatureType::kBytes) {
     builder_.AddBytes(array.feature, row);
     return absl::OkStatus();
   }
-  if (header.kind == NpyKind::kFloat) {
-    PENSTOCK_RETURN_IF_ERROR(ReadFloats(row, header.item_bytes, floats_));
+  if (array.type == FeatureType::kFloat) {
+    PENSTOCK_RETURN_IF_ERROR(floats ? ReadFloats(row, header.item_bytes, floats_)
+                                    : ReadIntsAsFloats(row, header, floats_));
     builder_.AddFloat(array.feature, floats_);
     return absl::OkStatus();
   }
-  PENSTOCK_RETURN_IF_ERROR(ReadInts(row, header, ints_));
+  PENSTOCK_RETURN_IF_ERROR(floats ? ReadFloatsAsInts(row, header, ints_)
+                                  : ReadInts(row, header, ints_));
   builder_.AddInt64(array.feature, ints_);
   return absl::OkStatus();
 }

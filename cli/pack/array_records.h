@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/io/byte_source.h"
+#include "cli/pack/columns.h"
 #include "cli/pack/input_records.h"
 #include "records/decode/npy_reader.h"
 #include "records/format/example_writer.h"
@@ -17,16 +18,19 @@
 namespace penstock {
 
 // Row i of each array is a feature of record i: bool and integers as int64, floats as float, and a
-// row of uint8 with at least one axis as bytes. A record is invalid if int64 or float cannot hold a
+// row of uint8 with at least one axis as bytes. Columns choose the arrays, their order and other
+// types: a number becomes int64 or float only if it stays equal, but float64 is rounded to float;
+// only arrays of 8 bits an item become bytes. A record is invalid if its type does not hold a
 // number.
 class ArrayRecords : public InputRecords {
  public:
   // Each file is an array. The feature has the name of the file, without folder and extension. Gzip
   // and zstd are decompressed.
   static absl::StatusOr<std::unique_ptr<InputRecords>> OpenNpy(
-      std::vector<std::unique_ptr<ByteSource>> sources);
-  // Each member of the archive is an array.
-  static absl::StatusOr<std::unique_ptr<InputRecords>> OpenNpz(std::unique_ptr<ByteSource> source);
+      std::vector<std::unique_ptr<ByteSource>> sources, const Columns& columns);
+  // Each member of the archive is an array; others than the chosen ones are not read.
+  static absl::StatusOr<std::unique_ptr<InputRecords>> OpenNpz(std::unique_ptr<ByteSource> source,
+                                                               const Columns& columns);
 
   absl::StatusOr<bool> Next(InputRecord& record) override;
   std::string Place() const override;
@@ -36,11 +40,14 @@ class ArrayRecords : public InputRecords {
     std::string feature;
     std::string place;  // "FILE" or "FILE: member NAME".
     NpyReader reader;
+    FeatureType type = FeatureType::kNone;
   };
 
   explicit ArrayRecords(std::vector<std::unique_ptr<ByteSource>> sources)
       : sources_(std::move(sources)) {}
   absl::Status AddArray(std::string feature, std::string place, std::unique_ptr<ByteStream> bytes);
+  // Leaves the chosen arrays, in their order, and sets the types of all.
+  absl::Status Choose(const Columns& columns);
   absl::Status MakeRecord();
   absl::Status AddRow(const Array& array, std::span<const uint8_t> row);
   absl::Status Finish();

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "cli/pack/columns.h"
 
 namespace penstock {
@@ -74,6 +75,48 @@ absl::Status ReadFloats(std::span<const uint8_t> row, uint32_t item_bytes,
     } else if (const double value = LoadAs<double>(row, 8 * i); !NarrowToFloat(value, out[i])) {
       return absl::InvalidArgumentError(absl::StrCat(value, " does not fit into float32"));
     }
+  }
+  return absl::OkStatus();
+}
+
+std::string DtypeText(const NpyHeader& header) {
+  if (header.kind == NpyKind::kBool) return "bool";
+  const char* kind = header.kind == NpyKind::kInt    ? "int"
+                     : header.kind == NpyKind::kUint ? "uint"
+                                                     : "float";
+  return absl::StrCat(kind, 8 * header.item_bytes);
+}
+
+absl::Status ReadIntsAsFloats(std::span<const uint8_t> row, const NpyHeader& header,
+                              std::vector<float>& out) {
+  std::vector<int64_t> ints;
+  PENSTOCK_RETURN_IF_ERROR(ReadInts(row, header, ints));
+  out.clear();
+  for (const int64_t value : ints) {
+    const auto number = static_cast<float>(value);
+    // 2^63 is what the largest int64 becomes, and no int64.
+    if (number >= 0x1p63f || static_cast<int64_t>(number) != value) {
+      return absl::InvalidArgumentError(absl::StrCat(value, " of ", DtypeText(header),
+                                                     " cannot be stored as float without loss"));
+    }
+    out.push_back(number);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadFloatsAsInts(std::span<const uint8_t> row, const NpyHeader& header,
+                              std::vector<int64_t>& out) {
+  out.clear();
+  for (size_t at = 0; at < row.size(); at += header.item_bytes) {
+    const double number = header.item_bytes == 2   ? HalfToFloat(LoadAs<uint16_t>(row, at))
+                          : header.item_bytes == 4 ? LoadAs<float>(row, at)
+                                                   : LoadAs<double>(row, at);
+    // Not so for NaN either.
+    if (!(number >= -0x1p63 && number < 0x1p63 && number == std::trunc(number))) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(number, " of ", DtypeText(header), " cannot be stored as int64"));
+    }
+    out.push_back(static_cast<int64_t>(number));
   }
   return absl::OkStatus();
 }

@@ -52,6 +52,29 @@ TEST(NumberRowsTest, IntegersOfEachSize) {
                        HasSubstr("18446744073709551615 does not fit into int64")));
 }
 
+TEST(NumberRowsTest, NumbersThatStayEqualChangeTheirKind) {
+  const std::vector<int64_t> ints = {1 << 24, (1 << 24) + 1, INT64_MAX};
+  const NpyHeader of_ints = {NpyKind::kInt, 8, {1, 1}};
+  std::vector<float> floats;
+  EXPECT_OK(ReadIntsAsFloats(BytesOf(ints.data(), 8), of_ints, floats));
+  EXPECT_THAT(floats, ElementsAre(16777216.0f));
+  for (size_t i : {1, 2}) {
+    EXPECT_THAT(ReadIntsAsFloats(BytesOf(ints.data() + i, 8), of_ints, floats),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("of int64 cannot be stored as float")));
+  }
+  const std::vector<double> doubles = {-3, 0.5, 0x1p63, std::nan("")};
+  const NpyHeader of_doubles = {NpyKind::kFloat, 8, {1, 1}};
+  std::vector<int64_t> whole;
+  EXPECT_OK(ReadFloatsAsInts(BytesOf(doubles.data(), 8), of_doubles, whole));
+  EXPECT_THAT(whole, ElementsAre(-3));
+  for (size_t i : {1, 2, 3}) {
+    EXPECT_THAT(ReadFloatsAsInts(BytesOf(doubles.data() + i, 8), of_doubles, whole),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("of float64 cannot be stored as int64")));
+  }
+}
+
 TEST(NumberRowsTest, HalvesAreExact) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   EXPECT_THAT(Floats<uint16_t>({0x3c00, 0xc000, 0x7bff, 0x0001, 0x0400, 0x7c00, 0xfc00, 0x8000}),

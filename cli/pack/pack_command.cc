@@ -45,8 +45,11 @@ absl::Status CheckOptions(const PackOptions& options, bool shrinks) {
   if (!options.filter_missing.empty() && !gathered) {
     return UsageError("--filter-missing cannot be used with --from folder or chess-tsv");
   }
-  if (!options.columns.empty() && options.from != "csv" && options.from != "jsonl") {
-    return UsageError("--columns needs --from csv or jsonl");
+  if (!options.columns.empty() && (!gathered || options.from == "tfrecord")) {
+    return UsageError("--columns needs --from csv, jsonl, npy or npz");
+  }
+  if (!options.glob.empty() && options.from != "tfrecord") {
+    return UsageError("--glob needs --from tfrecord");
   }
   return absl::OkStatus();
 }
@@ -120,10 +123,17 @@ void AddPackCommand(CLI::App& app, absl::Status& outcome) {
       ->type_name("FEATURE")
       ->default_str("");
   command
-      .add_option("--columns", options->columns,
-                  "Columns or keys to pack, NAME or NAME:TYPE,... with TYPE int64, float or bytes; "
-                  "empty: all (csv, jsonl)")
+      .add_option(
+          "--columns", options->columns,
+          "Columns, keys or arrays to pack, NAME or NAME:TYPE,... with TYPE int64, float or "
+          "bytes; empty: all (csv, jsonl, npy, npz)")
       ->type_name("LIST");
+  command
+      .add_option(
+          "--glob", options->glob,
+          "Pattern of the shards' names in folders, such as '*.bin'; empty: *.tfrecord*, or "
+          "*.tar, or part-00000 (tfrecord)")
+      ->type_name("PATTERN");
   command.option_defaults()->group("Images");
   CLI::Option* max_side =
       command

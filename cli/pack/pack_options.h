@@ -15,7 +15,8 @@ struct PackOptions {
   std::vector<std::string> inputs;
   std::string compression = "none";
   std::vector<std::string> filter_missing;  // Features; records that lack one are left out.
-  std::string columns;                      // For --from csv and jsonl: see Columns::Parse().
+  std::string columns;  // For --from csv, jsonl, npy and npz: see Columns::Parse().
+  std::string glob;     // For --from tfrecord: see ListOptions.
   ShardOptions shards;
   ShrinkOptions shrink;  // For --from folder.
   std::string json;

@@ -21,7 +21,10 @@ absl::StatusOr<std::unique_ptr<InputRecords>> OpenShard(
 }  // namespace
 
 absl::Status PackShards(PackOptions options) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files, ListShards(options.inputs));
+  ListOptions listing;
+  listing.glob = options.glob;
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                            ListShards(options.inputs, listing));
   return PackGathered(EachAlone(files), OpenShard, "tfrecord", std::move(options));
 }
 

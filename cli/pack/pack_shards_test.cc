@@ -138,12 +138,23 @@ TEST_F(PackShardsTest, NamesShardsByTheSetOfTheFirstFile) {
   EXPECT_TRUE(Shards().contains("train-00000-of-00001.tfrecord"));
 }
 
+TEST_F(PackShardsTest, GlobNamesTheShardsOfAFolder) {
+  Write("in/a.records", 0, 3);
+  Write("in/b.tfrecord", 3, 2);
+  EXPECT_EQ(Pack({folder_.File("in")}, {"--glob", "*.bin"}), 1);
+  EXPECT_THAT(error_, HasSubstr("has no files *.bin but others"));
+  ASSERT_EQ(Pack({folder_.File("in")}, {"--glob", "*.records"}), 0) << error_;
+  EXPECT_THAT(Records(), ElementsAre(Payload(0), Payload(1), Payload(2)));
+}
+
 TEST_F(PackShardsTest, NoGlobTakesTheManifestOfTheFolder) {
   Write("in/a.records", 0, 3);
   const std::vector<std::string> index = {"index", folder_.File("in"), "--glob", "*"};
   ASSERT_EQ(Run(index), 0) << error_;
   ASSERT_EQ(Run(index), 0) << error_;  // The manifest lies in the folder now.
   EXPECT_THAT(out_, HasSubstr("1 shard, 3 records"));
+  ASSERT_EQ(Pack({folder_.File("in")}, {"--glob", "*"}), 0) << error_;
+  EXPECT_EQ(Records().size(), 3u);
 }
 
 TEST_F(PackShardsTest, LeavesOutRecordsThatLackAFeature) {

@@ -199,6 +199,36 @@ TEST_F(PackArraysTest, EachFileIsAFeature) {
   EXPECT_THAT(error_, HasSubstr("would both be the feature 'x'"));
 }
 
+TEST_F(PackArraysTest, ColumnsChooseArraysTheirOrderAndTheirTypes) {
+  const std::string a = WriteNpz("a.npz");
+  ASSERT_EQ(Pack("npz", {a}, {"--columns", "score"}), 0) << error_;
+  EXPECT_THAT(Records(), ElementsAre("score=0.5f ", "score=-2f "));
+  ASSERT_EQ(Pack("npz", {a}, {"--columns", "score:float,image:int64"}), 0) << error_;
+  EXPECT_THAT(Records(), ElementsAre("score=0.5f image=97 98 99 100 101 102 ",
+                                     "score=-2f image=103 104 105 106 107 108 "));
+  const std::string x = WriteNpy("x.npy", {1, 2}), y = WriteNpy("y.npy", {-1, -2});
+  ASSERT_EQ(Pack("npy", {x, y}, {"--columns", "y:float,x", "--name", "a"}), 0) << error_;
+  EXPECT_THAT(Records(), ElementsAre("y=-1f x=1 ", "y=-2f x=2 "));
+  EXPECT_EQ(Pack("npy", {x, y}, {"--columns", "x,z"}), 1);
+  EXPECT_THAT(error_, HasSubstr("there is no array 'z', which --columns names"));
+}
+
+TEST_F(PackArraysTest, AnArrayThatDoesNotConvertWithoutLossIsNamedWithItsDtype) {
+  const std::string a = WriteNpz("a.npz");
+  EXPECT_EQ(Pack("npz", {a}, {"--columns", "score:int64"}), 1);
+  EXPECT_THAT(
+      error_,
+      HasSubstr("a.npz: member score.npy: row 0: 0.5 of float64 cannot be stored as int64"));
+  EXPECT_EQ(Pack("npz", {a}, {"--columns", "score:bytes"}), 1);
+  EXPECT_THAT(
+      error_,
+      HasSubstr("a.npz: --columns: the array 'score' of float64 cannot be stored as bytes"));
+  const std::string x = WriteNpy("x.npy", {16777216, 16777217});
+  EXPECT_EQ(Pack("npy", {x}, {"--columns", "x:float"}), 1);
+  EXPECT_THAT(error_,
+              HasSubstr("x.npy: row 1: 16777217 of int64 cannot be stored as float without loss"));
+}
+
 TEST_F(PackArraysTest, ADamagedArchiveIsNamed) {
   std::string bytes = folder_.Read(fs::path(WriteNpz("a.npz")).filename());
   const size_t image = bytes.find("abcdef");
@@ -213,10 +243,14 @@ TEST_F(PackArraysTest, ADamagedArchiveIsNamed) {
 
 TEST_F(PackArraysTest, ExitsWithTwoOnWrongFlags) {
   const std::string x = WriteNpy("x.npy", {1, 2, 3});
-  EXPECT_EQ(Pack("npy", {x}, {"--columns", "x"}), 2);
-  EXPECT_THAT(error_, HasSubstr("--columns needs --from csv or jsonl"));
-  EXPECT_EQ(Pack("csv", {x}, {"--columns", "x:int32"}), 2);
-  EXPECT_THAT(error_, HasSubstr("'int32' is not int64, float or bytes"));
+  EXPECT_EQ(Pack("tfrecord", {x}, {"--columns", "x"}), 2);
+  EXPECT_THAT(error_, HasSubstr("--columns needs --from csv, jsonl, npy or npz"));
+  EXPECT_EQ(Pack("npy", {x}, {"--glob", "*"}), 2);
+  EXPECT_THAT(error_, HasSubstr("--glob needs --from tfrecord"));
+  for (const char* from : {"csv", "npy"}) {
+    EXPECT_EQ(Pack(from, {x}, {"--columns", "x:int32"}), 2);
+    EXPECT_THAT(error_, HasSubstr("'int32' is not int64, float or bytes"));
+  }
 }
 
 }  // namespace

@@ -16,9 +16,10 @@
 namespace penstock {
 
 struct ProgressOptions {
-  std::string label;             // "packing"
-  std::string unit = "records";  // The singular lacks the "s". "bytes" are printed as sizes: 1.5 GiB.
-  uint64_t total = 0;            // 0: unknown; then no share and no remaining time are shown.
+  std::string label;  // "packing"
+  std::string unit =
+      "records";       // The singular lacks the "s". "bytes" are printed as sizes: 1.5 GiB.
+  uint64_t total = 0;  // 0: unknown; then no share and no remaining time are shown.
 
   // For tests: where to draw, whether that is a terminal, and the time.
   std::FILE* out = stderr;
