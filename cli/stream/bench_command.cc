@@ -145,12 +145,14 @@ Path PathOf(const std::vector<LoaderStats::Server>& servers) {
 }
 
 BenchSetup SetupOf(const LoaderOptions& options, const LoaderStats& stats) {
-  BenchSetup setup{.path = PathOf(stats.servers),
-                   .dtype = options.dtype,
-                   .packable = DefaultDtype(options.spec) == WireDtype::kPacked,
-                   .connections = options.network.connections,
-                   .shared_memory = options.network.shared_memory,
-                   .threads = options.local_threads};
+  BenchSetup setup{
+      .path = PathOf(stats.servers),
+      .packed_is_smaller = DefaultDtype(options.spec) == WireDtype::kPacked &&
+                           RowsAreSmaller(options.spec, WireDtype::kPacked, options.dtype),
+      .i8_is_smaller = RowsAreSmaller(options.spec, WireDtype::kI8, options.dtype),
+      .connections = options.network.connections,
+      .shared_memory = options.network.shared_memory,
+      .threads = options.local_threads};
   for (const LoaderStats::Server& server : stats.servers) {
     if (!server.no_further_connection.empty()) {
       setup.no_connection_because = server.no_further_connection;

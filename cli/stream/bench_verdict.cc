@@ -5,7 +5,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/byte_size.h"
+#include "records/decode/program.h"
 
 namespace penstock {
 namespace {
@@ -59,12 +61,11 @@ std::string Advice(std::vector<std::string> ways) {
 }
 
 std::string FewerBytes(const BenchSetup& setup) {
-  if (setup.dtype == WireDtype::kPacked) return "";
-  if (!setup.packable) {
-    return setup.dtype == WireDtype::kI8 ? "" : "ask for fewer bytes a row (--dtype i8)";
-  }
-  return absl::StrCat("ask for fewer bytes a row (--dtype packed",
-                      setup.dtype == WireDtype::kI8 ? ")" : " or i8)");
+  std::vector<std::string> dtypes;
+  if (setup.packed_is_smaller) dtypes.push_back("packed");
+  if (setup.i8_is_smaller) dtypes.push_back("i8");
+  if (dtypes.empty()) return "";
+  return absl::StrCat("ask for fewer bytes a row (--dtype ", absl::StrJoin(dtypes, " or "), ")");
 }
 
 // Shared memory costs both sides less than gRPC.
@@ -107,14 +108,14 @@ BenchVerdict JudgeServers(const BenchSetup& setup, const Fleet& fleet) {
                          " loading chunks. Raise the servers' --memory-budget until the data fits, "
                          "use faster disks, or add servers.")};
   }
-  return {Limit::kServers,
-          absl::StrCat(
-              "The servers' CPU limits: ", WorkOf(fleet), ".",
-              Advice({SameMachine(setup) ? "add servers on other machines" : "add servers or cores",
-                      UseSharedMemory(setup),
-                      setup.dtype == WireDtype::kPacked || !setup.packable
-                          ? ""
-                          : "let more be done here: --dtype packed costs them least"}))};
+  return {
+      Limit::kServers,
+      absl::StrCat(
+          "The servers' CPU limits: ", WorkOf(fleet), ".",
+          Advice({SameMachine(setup) ? "add servers on other machines" : "add servers or cores",
+                  UseSharedMemory(setup),
+                  setup.packed_is_smaller ? "let more be done here: --dtype packed costs them least"
+                                          : ""}))};
 }
 
 BenchVerdict JudgeStorage(const Fleet& fleet) {
@@ -201,6 +202,12 @@ double CoresOf(const BenchFigures& figures) {
 
 bool BenchFigures::link_probe_disturbed() const {
   return link_bytes_per_second > 0 && bytes_per_second > kMostOfLink * link_bytes_per_second;
+}
+
+bool RowsAreSmaller(const v1::DecodeSpec& spec, WireDtype dtype, WireDtype than) {
+  const absl::StatusOr<Program> one = Program::Compile(spec, dtype),
+                                other = Program::Compile(spec, than);
+  return one.ok() && other.ok() && one->row_bytes() < other->row_bytes();
 }
 
 double EngineShares::idle() const { return 1 - load - build - decode - send; }

@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "base/dtype.h"
 #include "base/process/shared_cpu.h"
+#include "proto/decode_spec.pb.h"
 
 namespace penstock {
 
@@ -49,10 +50,10 @@ const char* PathName(Path path);  // "local", "shared memory", "loopback", "netw
 // The options of the run. They are not recommended again.
 struct BenchSetup {
   Path path = Path::kNetwork;
-  WireDtype dtype = WireDtype::kI8;
-  bool packable = true;       // A packed dtype takes fewer bytes.
-  uint32_t connections = 0;   // 0: the client chooses.
-  bool shared_memory = true;  // False: --no-shm.
+  bool packed_is_smaller = true;  // Rows of this spec have fewer bytes with packed.
+  bool i8_is_smaller = true;      // Rows of this spec have fewer bytes with i8.
+  uint32_t connections = 0;       // 0: the client chooses.
+  bool shared_memory = true;      // False: --no-shm.
   // kLoopback: why shared memory, which was offered, does not work.
   std::string no_shared_memory_because = {};
   std::string no_connection_because = {};  // Why a further connection could not be made.
@@ -79,6 +80,10 @@ struct BenchFigures {
   bool link_probe_disturbed() const;
 };
 
+// Whether rows of `spec` have fewer bytes with `dtype` than with `than`. Images and int64 features
+// have the same bytes with every dtype.
+bool RowsAreSmaller(const v1::DecodeSpec& spec, WireDtype dtype, WireDtype than);
+
 enum class Limit { kThisClient, kThisMachine, kLink, kReading, kServers, kThisProcess, kNothing };
 
 struct BenchVerdict {
@@ -102,7 +107,7 @@ struct BenchVerdict {
 //   the servers     their threads are busy for kBusy of the time, waits included
 //   reading         on average, kReading reads wait for storage at a time
 //   nothing         none of these: too little is requested ahead for the time that answers take
-// Servers that reported nothing are not judged. The advice fits this path and dtype.
+// Servers that reported nothing are not judged. The advice fits this path and spec.
 BenchVerdict Judge(const BenchFigures& figures);
 
 inline constexpr double kBusy = 0.85;

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "records/decode/spec.h"
 
 namespace penstock {
 namespace {
@@ -251,12 +252,21 @@ TEST(BenchVerdictTest, AdviceForALinkFitsTheWay) {
               AllOf(HasSubstr("--shm-socket"), Not(HasSubstr("network"))));
 }
 
+TEST(BenchVerdictTest, RowsOfImagesHaveTheSameBytesWithEveryDtype) {
+  const v1::DecodeSpec images = LoadSpec("images-train:72").value();
+  EXPECT_FALSE(RowsAreSmaller(images, WireDtype::kI8, WireDtype::kF32));
+  const v1::DecodeSpec chess = LoadSpec("chess").value();
+  EXPECT_TRUE(RowsAreSmaller(chess, WireDtype::kI8, WireDtype::kF32));
+  EXPECT_TRUE(RowsAreSmaller(chess, WireDtype::kPacked, WireDtype::kI8));
+  EXPECT_FALSE(RowsAreSmaller(chess, WireDtype::kI8, WireDtype::kI8));
+}
+
 TEST(BenchVerdictTest, AdvisesNothingThatIsDone) {
-  EXPECT_THAT(LinkAdvice({.dtype = WireDtype::kF32}), HasSubstr("--dtype packed or i8"));
-  EXPECT_THAT(LinkAdvice({.dtype = WireDtype::kI8}), HasSubstr("(--dtype packed)"));
-  EXPECT_THAT(LinkAdvice({.dtype = WireDtype::kI8, .packable = false}), Not(HasSubstr("dtype")));
-  EXPECT_THAT(LinkAdvice({.dtype = WireDtype::kF32, .packable = false}), HasSubstr("(--dtype i8)"));
-  EXPECT_THAT(LinkAdvice({.dtype = WireDtype::kPacked}), Not(HasSubstr("--dtype")));
+  EXPECT_THAT(LinkAdvice({}), HasSubstr("--dtype packed or i8"));
+  EXPECT_THAT(LinkAdvice({.i8_is_smaller = false}), HasSubstr("(--dtype packed)"));
+  EXPECT_THAT(LinkAdvice({.packed_is_smaller = false}), HasSubstr("(--dtype i8)"));
+  EXPECT_THAT(LinkAdvice({.packed_is_smaller = false, .i8_is_smaller = false}),
+              Not(HasSubstr("--dtype")));
   EXPECT_THAT(LinkAdvice({.connections = 2}), Not(HasSubstr("--connections")));
   EXPECT_THAT(LinkAdvice({.connections = 0}), HasSubstr("--connections 4"));
   EXPECT_THAT(LinkAdvice({.no_connection_because = "refused"}),
@@ -267,7 +277,7 @@ TEST(BenchVerdictTest, AdvisesNothingThatIsDone) {
   EXPECT_THAT(LinkAdvice({.path = Path::kLoopback, .no_shared_memory_because = "no such file"}),
               AllOf(HasSubstr("(no such file)"), Not(HasSubstr("--shm-socket"))));
   BenchFigures figures = Easy();
-  figures.setup.dtype = WireDtype::kPacked;
+  figures.setup.packed_is_smaller = figures.setup.i8_is_smaller = false;
   figures.servers[0].engine.decode = 0.7;
   EXPECT_THAT(Judge(figures).text, AllOf(HasSubstr("Add servers"), Not(HasSubstr("--dtype"))));
   figures.cores_used = 3.9;
