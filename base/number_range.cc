@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace penstock {
 namespace {
@@ -35,8 +36,9 @@ absl::Status CheckNumber(absl::string_view text, double least, double most) {
   if (digits && absl::SimpleAtod(text, &value) && value >= least && value <= most) {
     return absl::OkStatus();
   }
-  const std::string range = most == DBL_MAX ? absl::StrCat("of at least ", least)
-                                            : absl::StrCat("from ", least, " to ", most);
+  // Without an exponent: 1000000 rather than 1e+06.
+  const std::string range = most == DBL_MAX ? absl::StrFormat("of at least %.15g", least)
+                                            : absl::StrFormat("from %.15g to %.15g", least, most);
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a number ", range));
 }
 

@@ -49,6 +49,11 @@ TEST(NumberRangeTest, TheEndsOfARangeAreInIt) {
     EXPECT_FALSE(CheckNumber(text, 0.5, 2).ok()) << text;
 }
 
+TEST(NumberRangeTest, NamesLargeRangesWithoutAnExponent) {
+  EXPECT_THAT(CheckNumber("0", 0.001, 1e6),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("from 0.001 to 1000000")));
+}
+
 TEST(NumberRangeTest, RefusesWhatIsNoNumberOfTheRange) {
   for (const char* text : {"", "-1", "0", "nan", "inf", "1e9", "1s", "1 2", "0x1"}) {
     EXPECT_THAT(CheckNumber(text, 0.01, 86400),

@@ -3,15 +3,21 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/number_range.h"
 
 namespace penstock {
 namespace {
 
-template <typename T>
-std::string RangeName(T least, T most, bool open) {
-  if (open) return least > 0 ? "POSITIVE" : "";
+std::string RangeName(uint64_t least, uint64_t most) {
+  if (most == UINT64_MAX) return least > 0 ? "POSITIVE" : "";
   return absl::StrCat(least, "..", most);
+}
+
+// Without an exponent: 1000000 rather than 1e+06.
+std::string RangeName(double least, double most) {
+  if (most == DBL_MAX) return least > 0 ? "POSITIVE" : "";
+  return absl::StrFormat("%.15g..%.15g", least, most);
 }
 
 }  // namespace
@@ -20,14 +26,14 @@ CLI::Validator WholeNumber(uint64_t least, uint64_t most) {
   return {[least, most](std::string& text) {
             return std::string(CheckWholeNumber(text, least, most).message());
           },
-          RangeName(least, most, most == UINT64_MAX)};
+          RangeName(least, most)};
 }
 
 CLI::Validator Number(double least, double most) {
   return {[least, most](std::string& text) {
             return std::string(CheckNumber(text, least, most).message());
           },
-          RangeName(least, most, most == DBL_MAX)};
+          RangeName(least, most)};
 }
 
 CLI::Validator PositiveNumber() {
