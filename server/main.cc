@@ -326,6 +326,10 @@ int Fail(const absl::Status& status, int exit_code) {
 
 int Main(int argc, char** argv) {
   EndAtSignals();
+  // A reader of --help or --print-config that went away must not end the program by a signal.
+  std::signal(SIGPIPE, SIG_IGN);
+  // A log file that reaches the file-size limit must not end the server either.
+  std::signal(SIGXFSZ, SIG_IGN);
   HoldStandardStreams();
   KeepFreedMemory();
   UseOneArenaUnderAnAddressLimit();
@@ -350,9 +354,6 @@ int Main(int argc, char** argv) {
   }
   absl::Duration grace;
   if (absl::Status status = Complete(flags, grace); !status.ok()) return Fail(status, 2);
-  std::signal(SIGPIPE, SIG_IGN);
-  // A log file that reaches the file-size limit must not end the server either.
-  std::signal(SIGXFSZ, SIG_IGN);
   RaiseDescriptorLimit();
   BlockEndSignals();
   SetUpLog(flags.log_level, flags.log_format == "json" ? LogFormat::kJson : LogFormat::kText);

@@ -36,9 +36,12 @@ class OutputTest(TrainingTestCase):
     def test_a_reader_that_has_read_enough_is_no_error(self):
         reader, writer = os.pipe()
         os.close(reader)
+        words = [(program, option) for program in ("penstock", "penstock-server", "penstock-train")
+                 for option in ("--help", "--version", "--print-config")
+                 if (program, option) != ("penstock", "--print-config")]
         for program, *args in (("penstock", "inspect", self.data),
                                ("penstock", *self.stream_args("local:", epochs=1)),
-                               ("penstock", "stream", "--help")):
+                               ("penstock", "stream", "--help"), *words):
             result = subprocess.run([str(BIN / program), *map(str, args)], stdout=writer,
                                     stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S)
             self.assertEqual(result.returncode, 0, (program, args, result.stderr))
