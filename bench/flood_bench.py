@@ -35,6 +35,7 @@ from memory_watch import MemoryWatch  # noqa: E402
 from sample_copies import make_copies  # noqa: E402
 from servers import Server, die_with_parent, wait_until  # noqa: E402
 from stall_bench import Stream  # noqa: E402
+from three_digits import three_digits  # noqa: E402
 
 KINDS = "continuation,rapid-reset,rapid-reset-indexed-bulk,half-open-unacked,ping-unacked,reconnect"
 SECURITIES = ("plain", "tls", "mtls")  # With mtls, flooders open a stream first.
@@ -223,7 +224,8 @@ def measure_pairs(args, folder, data, security, kind, connections):
 def print_row(case):
     def cell(values, scale=1.0):
         values = [value / scale for value in values]
-        return f"{statistics.median(values):.3g} ({min(values):.3g} – {max(values):.3g})"
+        least, median, most = map(three_digits, (min(values), statistics.median(values), max(values)))
+        return f"{median} ({least} – {most})"
     pairs = case["pairs"]
     print(f"| {case['kind']} | {case['security']} | {case['connections']} | "
           f"{cell([pair['discarded']['rate'] for pair in pairs], 1e3)} | "

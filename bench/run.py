@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+from three_digits import three_digits
+
 # Each program and its filter.
 UNITS = [
     ("decode_bench", "^(Write|Copy)/|^Unpack/(scalar|avx2|avx512)/i8"
@@ -59,7 +61,8 @@ def run_unit(program, pattern, repetitions):
 
 
 def spread(values):
-    return f"{statistics.median(values):.3g} | {min(values):.3g} – {max(values):.3g}"
+    least, median, most = map(three_digits, (min(values), statistics.median(values), max(values)))
+    return f"{median} | {least} – {most}"
 
 
 def print_units(args, collected):
@@ -127,7 +130,7 @@ OF_DTYPE = [
 def print_pipeline_row(runs, prefix, label, path, unit, divisor, beside=None, words=""):
     values = [value / divisor for value in runs[prefix + path]]
     if beside:
-        words = f"{statistics.median(runs[prefix + beside]):.3g} {words}"
+        words = f"{three_digits(statistics.median(runs[prefix + beside]))} {words}"
     print(f"| {label} | {spread(values)} | {unit} | {words} |")
 
 

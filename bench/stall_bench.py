@@ -26,6 +26,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/e2e"
 
 from sample_copies import make_copies  # noqa: E402
 from servers import BIN, Server, die_with_parent, pause  # noqa: E402
+from three_digits import three_digits  # noqa: E402
 
 SLICE_S = 0.002
 
@@ -141,8 +142,8 @@ def summary(runs):
 
 def print_row(count, case, found):
     def cell(name):
-        value = found[name]
-        return f"{value['median']:.3g} ({value['min']:.3g} – {value['max']:.3g})"
+        least, median, most = (three_digits(found[name][key]) for key in ("min", "median", "max"))
+        return f"{median} ({least} – {most})"
     print(f"| {count} | {case} | {found['capacity']['median'] / 1e3:.0f} k | {cell('p50_ms')} | "
           f"{cell('p99_ms')} | {cell('longest_ms')} |", flush=True)
 
@@ -185,7 +186,7 @@ def main():
                      for slow, quiet in zip(runs["slowed"], runs["quiet"])]
             report["cases"].append({"servers": count, "case": "p99 slowed / quiet",
                                     "median": statistics.median(ratio), "runs": ratio})
-            print(f"| {count} | p99 slowed / quiet | | | {statistics.median(ratio):.3g} | |",
+            print(f"| {count} | p99 slowed / quiet | | | {three_digits(statistics.median(ratio))} | |",
                   flush=True)
     if args.json:
         args.json.write_text(json.dumps(report, indent=1) + "\n")
