@@ -62,6 +62,14 @@ class PredictTest(TrainingTestCase):
             output = self.folder / "p.npz"
             out = self.check_run("penstock-train", "predict", *records, "-o", output, *flags).stdout
             self.assertEqual(out, f"{output}: predictions of {evaluation['records']} records\n")
+            shape = [evaluation["records"]]
+            for name in ("-", self.folder / "p.json"):
+                out = self.check_run("penstock-train", "predict", *records, "-o", output, *flags,
+                                     "--json", name).stdout
+                text = out if name == "-" else name.read_text()
+                self.assertEqual(json.loads(text), {
+                    "records": shape[0], "output": str(output),
+                    "shapes": {"record_id": shape, "prediction": shape, "target": shape}})
             arrays = read_npz(output)
             scores, targets = arrays["prediction"].values(), arrays["target"].values()
             errors = [(score - target) ** 2 for score, target in zip(scores, targets)]
@@ -84,7 +92,7 @@ class PredictTest(TrainingTestCase):
                           says=["--fen 2", "king"], code=1)
         self.assert_fails("predict", "--checkpoint", self.folder / "none", "--fen", START,
                           says=["none"], code=1)
-        self.assert_fails(*predict, says=["give one of --fen, --image and --manifest"], code=2)
+        self.assert_fails(*predict, says=["give one of --fen, --image and DATASET"], code=2)
         self.assert_fails(*predict, "--fen", START, "--manifest", self.manifest, says=["give one of"], code=2)
         self.assert_fails(*predict, "--image", "a.png", says=["which scores positions: give --fen"], code=1)
         self.assert_fails("evaluate", "--checkpoint", self.model, says=["a dataset is needed"], code=2)

@@ -58,6 +58,19 @@ absl::Status PredictPositions(const PredictOptions& options) {
   return absl::OkStatus();
 }
 
+absl::Status PredictDataset(const PredictOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(const PredictedRecords predicted,
+                            PredictRecords(options.checkpoint, options.records, options.output));
+  if (!options.json.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(
+        WriteJson(options.json, JsonText(ToJson(predicted, options.output), 2)));
+  }
+  if (options.json == kStandardOutput) return absl::OkStatus();
+  PrintEscaped(stdout, "%s: predictions of %s\n", options.output,
+               Counted(predicted.records, "record", "records"));
+  return absl::OkStatus();
+}
+
 absl::Status PredictFiles(const PredictOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<ImagePrediction> images,
                             PredictImages(options.checkpoint, options.images));
@@ -96,7 +109,8 @@ void AddPredictOptions(CLI::App& app, PredictOptions& options) {
                  "The .npz file to write: record_id, prediction and target of each record")
       ->type_name("FILE")
       ->group("Output");
-  AddJsonFlag(app, options.json, "With --fen or --image: write a list of results");
+  AddJsonFlag(app, options.json,
+              "Write the results of --fen and --image, or a summary of the file of --output");
   app.footer(
       "Example:\n"
       "  penstock-train predict --checkpoint checkpoints/best.ckpt \\\n"
@@ -131,17 +145,14 @@ absl::Status CheckPredict(const PredictOptions& options) {
   if (!options.fens.empty() + !options.images.empty() + records == 1) {
     return records ? CheckRecordsFlags(options.records) : absl::OkStatus();
   }
-  return absl::InvalidArgumentError("give one of --fen, --image and --manifest");
+  return absl::InvalidArgumentError(
+      "give one of --fen, --image and DATASET (DATASET alone or behind --manifest)");
 }
 
 absl::Status RunPredict(const PredictOptions& options) {
   if (!options.fens.empty()) return PredictPositions(options);
   if (!options.images.empty()) return PredictFiles(options);
-  PENSTOCK_ASSIGN_OR_RETURN(const uint64_t records,
-                            PredictRecords(options.checkpoint, options.records, options.output));
-  PrintEscaped(stdout, "%s: predictions of %s\n", options.output,
-               Counted(records, "record", "records"));
-  return absl::OkStatus();
+  return PredictDataset(options);
 }
 
 }  // namespace penstock

@@ -8,7 +8,6 @@
 #include "base/bytes_of.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
-#include "records/decode/npz.h"
 #include "trainer/app/judged_records.h"
 #include "trainer/app/likeliest.h"
 
@@ -59,14 +58,24 @@ void TellOfOtherClasses(const JudgedRecords& judged) {
 
 }  // namespace
 
-absl::StatusOr<uint64_t> PredictRecords(const std::string& checkpoint, const RecordsFlags& flags,
-                                        const std::string& output) {
+nlohmann::ordered_json ToJson(const PredictedRecords& predicted, const std::string& output) {
+  nlohmann::ordered_json shapes = nlohmann::ordered_json::object();
+  for (const NpzArray& array : predicted.arrays) {
+    nlohmann::ordered_json& shape = shapes[array.name] = {predicted.records};
+    for (const uint32_t axis : array.row_shape) shape.push_back(axis);
+  }
+  return {{"records", predicted.records}, {"output", output}, {"shapes", shapes}};
+}
+
+absl::StatusOr<PredictedRecords> PredictRecords(const std::string& checkpoint,
+                                                const RecordsFlags& flags,
+                                                const std::string& output) {
   PENSTOCK_ASSIGN_OR_RETURN(JudgedRecords judged, OpenJudgedRecords(checkpoint, flags));
   TellOfOtherClasses(judged);
   const ModelConfig& model = judged.info.model;
-  PENSTOCK_ASSIGN_OR_RETURN(NpzWriter npz, NpzWriter::Create(output, ArraysFor(model)));
+  PredictedRecords predicted = {.arrays = ArraysFor(model)};
+  PENSTOCK_ASSIGN_OR_RETURN(NpzWriter npz, NpzWriter::Create(output, predicted.arrays));
   std::vector<float> predictions;
-  uint64_t records = 0;
   for (InputBatch batch;;) {
     PENSTOCK_ASSIGN_OR_RETURN(const bool more, judged.input->Next(batch));
     if (!more) break;
@@ -75,10 +84,10 @@ absl::StatusOr<uint64_t> PredictRecords(const std::string& checkpoint, const Rec
     PENSTOCK_RETURN_IF_ERROR(Append(npz, kRecordId, batch.record_ids));
     PENSTOCK_RETURN_IF_ERROR(Append(npz, kPrediction, std::span<const float>(predictions)));
     PENSTOCK_RETURN_IF_ERROR(AppendTargets(model, {rows.targets, rows.rows}, npz));
-    records += rows.rows;
+    predicted.records += rows.rows;
   }
   PENSTOCK_RETURN_IF_ERROR(npz.Finish());
-  return records;
+  return predicted;
 }
 
 }  // namespace penstock

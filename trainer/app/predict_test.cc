@@ -7,6 +7,7 @@
 #include "tests/temp_folder.h"
 #include "trainer/app/commands.h"
 #include "trainer/app/predict_images.h"
+#include "trainer/app/predict_records.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/model/initialize.h"
 
@@ -33,10 +34,21 @@ TEST(PredictTest, OneThingIsPredictedAtATime) {
   two.fens = one.fens = {"8/8"};
   two.images = {"a.png"};
   for (const PredictOptions& options : {none, two}) {
-    EXPECT_THAT(CheckPredict(options), StatusIs(absl::StatusCode::kInvalidArgument,
-                                                HasSubstr("one of --fen, --image and --manifest")));
+    EXPECT_THAT(
+        CheckPredict(options),
+        StatusIs(
+            absl::StatusCode::kInvalidArgument,
+            HasSubstr("one of --fen, --image and DATASET (DATASET alone or behind --manifest)")));
   }
   EXPECT_OK(CheckPredict(one));
+}
+
+TEST(PredictTest, TheSummaryOfRecordsHasTheShapesOfTheFile) {
+  const PredictedRecords predicted = {
+      .records = 500, .arrays = {{"record_id", Dtype::kI64}, {"prediction", Dtype::kF32, {10}}}};
+  EXPECT_EQ(
+      ToJson(predicted, "p.npz").dump(),
+      R"({"records":500,"output":"p.npz","shapes":{"record_id":[500],"prediction":[500,10]}})");
 }
 
 // A PNG of one pixel, 8-bit grey.
