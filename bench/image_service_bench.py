@@ -10,7 +10,8 @@ large   Two servers and two clients. A steady client reads images of 100x100 pix
 sorted  Two servers. 100,000 images in shards that are sorted by image size, from 32 to 480 pixels,
         are read as fast as possible, and paced at 70 % of that rate. Prints the first server's share
         of the rows and of the CPU time, and the number of windows handed over.
-memory  One server, 1,000,000 images. Prints its resident memory after each tenth.
+memory  One server, 1,000,000 images of 100x100. Prints its resident memory after each tenth, its peak
+        and its memory budget.
 
 Pillow draws the pictures. All processes run on one machine, so clients and servers share the cores.
 The first case is repeated --repetitions times, by turns.
@@ -78,9 +79,14 @@ def cpu_seconds(server):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def resident_mib(server):
+def memory_mib(server, field):
+    """VmRSS: resident now; VmHWM: the most that was resident."""
     status = pathlib.Path(f"/proc/{server.pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s*(\d+)", status)[1]) / 1024
+    return round(int(re.search(rf"{field}:\s*(\d+)", status)[1]) / 1024)
+
+
+def memory_budget(server):
+    return re.search(r'memory_budget="([^"]*)"', server.log())[1]
 
 
 def stream(folder, name, data, fleet, *args):
@@ -153,15 +159,16 @@ def sorted_by_size(folder, args):
 
 
 def memory(folder, args):
-    data = pack(folder, "many", [32] * 2000)
+    data = pack(folder, "many", [100] * 2000)
     index(folder, "many")
     with Fleet(folder, data, 1) as fleet:
         found = []
         for _ in range(10):
             stream(folder, "stream", data, fleet, "--epochs", args.images // 20_000).finish()
-            found.append(round(resident_mib(fleet.servers[0])))
-    print("memory: MiB after each tenth:", found, flush=True)
-    return {"resident_mib": found}
+            found.append(memory_mib(fleet.servers[0], "VmRSS"))
+        peak, budget = memory_mib(fleet.servers[0], "VmHWM"), memory_budget(fleet.servers[0])
+    print(f"memory: MiB after each tenth: {found}, peak {peak}; budget {budget}", flush=True)
+    return {"resident_mib": found, "peak_mib": peak, "memory_budget": budget}
 
 
 CASES = {"large": large, "sorted": sorted_by_size, "memory": memory}
