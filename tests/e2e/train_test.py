@@ -6,6 +6,7 @@ import re
 import signal
 import unittest
 
+import tfrecord
 from processes import pause, run
 from servers import BY_TIMEOUT, TIMEOUT_S, wait_until, wait_until_handled
 from training import BATCH, STEPS, TrainingTestCase
@@ -19,6 +20,18 @@ class TrainTest(TrainingTestCase):
             "--seed", 3, "--steps", STEPS, "--dtype", "packed", "--split", "train", "--digest",
             "--json", "-").stdout)
         self.assertEqual(summary["digest"], stream["digest"])
+
+    def test_stream_reads_as_many_epochs_as_the_steps_of_the_training_need(self):
+        data = self.folder / "few"
+        data.mkdir()
+        (data / "a.tfrecord").write_bytes(
+            b"".join(tfrecord.frame(tfrecord.chess_record(i)) for i in range(2 * BATCH)))
+        same = [data, "--global-batch-size", BATCH, "--steps", 3, "--digest", "--json", "-"]
+        stream = json.loads(self.check_run("penstock", "stream", *same).stdout)
+        train = json.loads(self.check_run("penstock-train", *same, "--model", "tiny", "--device",
+                                          "cpu").stdout)
+        self.assertEqual(stream["steps"], 3)
+        self.assertEqual(stream["digest"], train["digest"])
 
     def test_the_plan_may_be_chosen(self):
         plan = ["--lanes", 8, "--window-chunks", 2, "--strip-rows", 5]
