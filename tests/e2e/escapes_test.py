@@ -86,7 +86,7 @@ class ToolTest(EscapesTestCase):
         self.clean("penstock", *stream, "--on-error", "replace")
         self.clean("penstock", "index", folder, "--verify", code=1)
         self.clean("penstock", "inspect", shard, code=1)
-        self.clean("penstock", "decode", shard, "-o", self.folder / "x.npy", code=1)
+        self.clean("penstock", "decode", shard, "-o", self.folder / "x", code=1)
         shard.unlink()
         self.clean("penstock", *stream, code=1)
         self.clean("penstock", "inspect", manifest, code=1)
