@@ -1,11 +1,13 @@
 #include "records/dataset/open_dataset.h"
 
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/io/file_source.h"
 #include "base/status.h"
 
 namespace penstock {
@@ -52,6 +54,7 @@ absl::StatusOr<OpenedDataset> LoadOfFolder(const std::string& folder, const Inde
 }
 
 absl::StatusOr<OpenedDataset> LoadOfFile(const std::string& path) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));
   absl::StatusOr<Manifest> manifest = Manifest::Load(path);
   if (manifest.ok()) return OpenedDataset{*std::move(manifest), path, false};
   if (!absl::IsInvalidArgument(manifest.status())) return manifest.status();

@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class OpenDatasetTest : public ::testing::Test {
  protected:
@@ -52,6 +53,12 @@ TEST_F(OpenDatasetTest, SaysWhatToGiveInsteadOfAShard) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("give its folder " + folder_.path()),
                              HasSubstr("penstock index " + shard + " -o " + folder_.path()))));
+}
+
+TEST_F(OpenDatasetTest, APathThatCannotBeOpenedIsNoShard) {
+  EXPECT_THAT(OpenDataset(std::string(5000, 'x')),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("File name too long"), Not(HasSubstr("shard")))));
 }
 
 TEST_F(OpenDatasetTest, AFolderIsIndexedOnce) {
