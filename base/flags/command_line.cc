@@ -179,13 +179,14 @@ class Mistake {
     if (extras.empty()) return error_.what();
     std::vector<std::string> words = commands;
     for (const CLI::App* sub : command.get_subcommands({})) words.push_back(sub->get_name());
-    return absl::StrCat("'", extras.front(), "' was not expected",
+    return absl::StrCat("unexpected argument '", extras.front(), "'",
                         Meant("", extras.front(), words));
   }
 
   std::string NoSuchLine(absl::string_view name) const {
     return absl::StrCat(file_.PlaceOf(name), ": there is no option '", name, "'",
-                        Meant("", name, LongNames(app_)), " --print-config lists them");
+                        Meant("", name, LongNames(app_)),
+                        " Run with --print-config for all options");
   }
 
   // `pair` is, for example, "--world-size = 99999999999".
@@ -194,7 +195,7 @@ class Mistake {
     const CLI::Option* option = Deepest(app_).get_option_no_throw(sides.first);
     const bool flag = option != nullptr && option->get_expected_max() == 0;
     return absl::StrCat(sides.first, ": '", sides.second, "' is ",
-                        flag ? "neither true nor false" : "no value for it, or too large");
+                        flag ? "neither true nor false" : "not a valid value, or is too large");
   }
 
   // Adds the line of the file, unless the option at the start of `message` is on the command line.

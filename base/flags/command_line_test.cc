@@ -65,21 +65,21 @@ TEST_F(CommandLineTest, NamesTheOptionThatWasMeant) {
 
 TEST_F(CommandLineTest, NamesTheCommandThatWasMeant) {
   EXPECT_THAT(Told("jug", "predcit"),
-              HasSubstr("'predcit' was not expected; did you mean predict?"));
-  EXPECT_THAT(Told("jug", "mug"), StartsWith("tool: 'mug' was not expected\n"));
+              HasSubstr("unexpected argument 'predcit'; did you mean predict?"));
+  EXPECT_THAT(Told("jug", "mug"), StartsWith("tool: unexpected argument 'mug'\n"));
 }
 
 TEST_F(CommandLineTest, NamesTheCommandBelowACommand) {
   CLI::App& chess = *app_.add_subcommand("chess", "Chess");
   chess.require_subcommand(1);
   chess.add_subcommand("generate", "Games");
-  EXPECT_THAT(Told("chess", "gen"), HasSubstr("'gen' was not expected; did you mean generate?"));
+  EXPECT_THAT(Told("chess", "gen"), HasSubstr("unexpected argument 'gen'; did you mean generate?"));
 }
 
 TEST_F(CommandLineTest, NamesTheValueThatDoesNotFit) {
   EXPECT_THAT(
       Told("--cups", "18446744073709551615"),
-      StartsWith("tool: --cups: '18446744073709551615' is no value for it, or too large\n"));
+      StartsWith("tool: --cups: '18446744073709551615' is not a valid value, or is too large\n"));
 }
 
 TEST_F(CommandLineTest, NumbersWithoutACheckAreNotNegative) {

@@ -17,7 +17,7 @@ absl::Status CheckReplaceable(const std::string& file) {
   char first = 0;
   if (!there.get(first) || first == '{' || first == '[') return absl::OkStatus();
   return absl::AlreadyExistsError(absl::StrCat(
-      "--json: ", file, " exists and holds no JSON: it is not replaced; choose another name"));
+      "--json: ", file, " exists and is not JSON, so it is not replaced; choose another name"));
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ absl::Status CheckReplaceable(const std::string& path) {
   if (S_ISREG(info.st_mode) && !special) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(path,
-                   ": is no regular file; give the name of one, which is written and then "
-                   "put in its place"));
+                   ": is not a regular file, so it cannot be replaced; give the name of a "
+                   "regular file"));
 }
 
 }  // namespace

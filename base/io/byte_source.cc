@@ -7,8 +7,8 @@ namespace penstock {
 absl::Status ShortReadError(absl::string_view name, uint64_t offset, uint64_t size,
                             uint64_t actual_size) {
   return absl::FailedPreconditionError(
-      absl::StrCat(name, ": bytes ", offset, " to ", offset + size, " were expected, but the file ",
-                   "has ", actual_size, " bytes: it was cut or replaced; index it again"));
+      absl::StrCat(name, ": the file has ", actual_size, " bytes, but bytes ", offset, " to ",
+                   offset + size, " are needed: it was truncated or replaced; index it again"));
 }
 
 }  // namespace penstock

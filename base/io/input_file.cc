@@ -48,8 +48,8 @@ absl::Status AwaitWriter(InputFile& input, const std::string& path, absl::Durati
     if (count < 0 && errno != EINTR) return ErrnoToStatus(errno, path);
     if (absl::Now() < deadline) continue;
     return absl::DeadlineExceededError(
-        absl::StrCat(path, ": is a pipe that no program opened to write for ",
-                     absl::FormatDuration(patience), "; give a regular file, or start the writer"));
+        absl::StrCat(path, ": is a pipe that no program has opened for writing within ",
+                     absl::FormatDuration(patience), "; start the writer, or give a regular file"));
   }
 }
 

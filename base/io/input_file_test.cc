@@ -80,7 +80,7 @@ TEST_F(InputFileTest, SaysWhatItIsInstead) {
 
 TEST_F(InputFileTest, APipeThatNobodyWritesIsToldNotAwaitedForEver) {
   EXPECT_THAT(ReadInput(MakePipe(), 5, kShort),
-              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("no program opened")));
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("no program has opened")));
 }
 
 TEST_F(InputFileTest, AWriterMayComeLater) {

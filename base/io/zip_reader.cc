@@ -35,8 +35,8 @@ absl::Status Damaged(const ByteSource& archive, absl::string_view what) {
 absl::StatusOr<std::vector<uint8_t>> ReadRange(const ByteSource& archive, uint64_t offset,
                                                uint64_t size) {
   if (offset > archive.size() || size > archive.size() - offset) {
-    return Damaged(archive, absl::StrCat("names ", size, " bytes at offset ", offset,
-                                         ", the file has ", archive.size()));
+    return Damaged(archive, absl::StrCat("truncated or damaged: ", size, " bytes at offset ",
+                                         offset, " are needed, but the file has ", archive.size()));
   }
   std::vector<uint8_t> bytes(size);
   PENSTOCK_RETURN_IF_ERROR(archive.ReadAt(offset, bytes));
@@ -112,7 +112,7 @@ absl::StatusOr<ZipMember> TakeEntry(const ByteSource& archive, std::span<const u
   }
   const size_t name = Number(rest, 28, 2), extra = Number(rest, 30, 2);
   const size_t size = kEntryBytes + name + extra + Number(rest, 32, 2);
-  if (size > rest.size()) return Damaged(archive, "its directory is cut");
+  if (size > rest.size()) return Damaged(archive, "its directory is truncated");
   ZipMember member;
   member.name.assign(rest.begin() + kEntryBytes, rest.begin() + kEntryBytes + name);
   member.method = static_cast<uint16_t>(Number(rest, 10, 2));
@@ -131,7 +131,8 @@ absl::StatusOr<ZipMember> TakeEntry(const ByteSource& archive, std::span<const u
 absl::StatusOr<std::vector<ZipMember>> ListZip(const ByteSource& archive) {
   PENSTOCK_ASSIGN_OR_RETURN(const Directory directory, FindDirectory(archive));
   if (directory.size > kMaxDirectoryBytes) {
-    return Damaged(archive, absl::StrCat("has a directory of ", directory.size, " bytes"));
+    return Damaged(archive, absl::StrCat("damaged: its directory would have ", directory.size,
+                                         " bytes; the limit is ", kMaxDirectoryBytes));
   }
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
                             ReadRange(archive, directory.offset, directory.size));
@@ -148,12 +149,13 @@ absl::StatusOr<std::unique_ptr<ByteStream>> OpenZipMember(const ByteSource& arch
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<uint8_t> header,
                             ReadRange(archive, member.header_offset, kLocalBytes));
   if (Number(header, 0, 4) != kLocalMark) {
-    return Damaged(archive, absl::StrCat("member ", member.name, " is not where it should be"));
+    return Damaged(archive, absl::StrCat("damaged: offset ", member.header_offset,
+                                         " has no header of member ", member.name));
   }
   const uint64_t begin =
       member.header_offset + kLocalBytes + Number(header, 26, 2) + Number(header, 28, 2);
   if (begin > archive.size() || member.packed_size > archive.size() - begin) {
-    return Damaged(archive, absl::StrCat("member ", member.name, " is cut"));
+    return Damaged(archive, absl::StrCat("member ", member.name, " is truncated"));
   }
   auto packed = std::make_unique<SourceStream>(archive, begin, begin + member.packed_size);
   const std::string name = absl::StrCat(archive.name(), ": member ", member.name);

@@ -49,8 +49,8 @@ absl::Status CheckDescriptors(uint64_t more) {
   const uint64_t open = ReadProcessStats().open_files;
   if (open + more <= limit) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
-      "this process may have ", limit, " descriptors and needs ", open + more, " at least, for ",
-      open, " are open: raise the limit of descriptors (ulimit -n; systemd's LimitNOFILE)"));
+      "too few file descriptors: the limit is ", limit, ", ", open, " are open, and at least ",
+      open + more, " are needed; raise the limit (ulimit -n; systemd's LimitNOFILE)"));
 }
 
 }  // namespace
@@ -74,10 +74,10 @@ absl::Status CheckAddressSpace(const AddressNeeds& needs, absl::string_view cure
   const uint64_t needed = mapped + needs.threads * stack + needs.bytes;
   if (needed <= *limit) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
-      "this process may map ", FormatByteSize(*limit), " of addresses and needs ",
-      FormatByteSize(needed), ": ", FormatByteSize(mapped), " that are mapped, ", needs.threads,
-      " threads with stacks of ", FormatByteSize(stack), ", and ", FormatByteSize(needs.bytes),
-      " of memory: raise the limit (ulimit -v), or ", cure));
+      "too little address space: the limit is ", FormatByteSize(*limit), ", but ",
+      FormatByteSize(needed), " are needed (", FormatByteSize(mapped), " already mapped, ",
+      needs.threads, " thread stacks of ", FormatByteSize(stack), ", ", FormatByteSize(needs.bytes),
+      " of memory); raise the limit (ulimit -v), or ", cure));
 }
 
 absl::Status CheckLimitsForGrpc(uint64_t other_descriptors) {

@@ -30,8 +30,9 @@ TEST(ProcessLimitsDeathTest, TellsThatGrpcWouldGetNoDescriptors) {
         EndWith(CheckLimitsForGrpc());
       },
       testing::ExitedWithCode(1),
-      "may have 8 descriptors and needs [0-9]+ at least, .*: raise the limit of descriptors "
-      ".ulimit -n;");
+      "too few file descriptors: the limit is 8, [0-9]+ are open, and at least [0-9]+ are needed; "
+      "raise "
+      "the limit .ulimit -n;");
 }
 
 #if !defined(PENSTOCK_SANITIZED)  // Sanitizers map more than any limit here.
@@ -42,8 +43,9 @@ TEST(ProcessLimitsDeathTest, TellsThatAddressesAreTooFew) {
         EndWith(CheckAddressSpace({.threads = 3, .bytes = 1 << 30}, "do less"));
       },
       testing::ExitedWithCode(1),
-      "may map 1.0 GiB of addresses and needs 1.* GiB: .* 3 threads with stacks of .*, and 1.0 GiB "
-      "of memory: raise the limit .ulimit -v., or do less");
+      "too little address space: the limit is 1.0 GiB, but 1.* GiB are needed .* 3 thread stacks "
+      "of "
+      ".*, 1.0 GiB of memory.; raise the limit .ulimit -v., or do less");
 }
 
 TEST(ProcessLimitsDeathTest, EnoughAddressesAreEnough) {

@@ -28,7 +28,7 @@ absl::Status FlushStandardOutput() {
   const bool failed = std::ferror(stdout) != 0;
   if (std::fflush(stdout) == 0 && !failed) return absl::OkStatus();
   if (OutputReaderHasGone()) return absl::OkStatus();
-  return absl::UnavailableError("standard output cannot be written");
+  return absl::UnavailableError("cannot write to standard output");
 }
 
 }  // namespace penstock

@@ -35,9 +35,10 @@ std::string GroupLimitText() {
 
 absl::Status NoThreadError(absl::string_view what, const std::error_code& reason) {
   return absl::ResourceExhaustedError(absl::StrCat(
-      "no thread ", what, " can be started: ", reason.message(), "; this process has ",
-      ReadProcessStats().threads, ": raise the limit of threads (ulimit -u, of all of this user: ",
-      LimitText(), "; the container's pids.max, of all of its processes: ", GroupLimitText(),
+      "cannot start a thread ", what, ": ", reason.message(), "; this process has ",
+      ReadProcessStats().threads,
+      " threads. Raise the limit of threads (ulimit -u, for all processes of this user: ",
+      LimitText(), "; pids.max, for all processes of the container: ", GroupLimitText(),
       ") or of address space (ulimit -v)"));
 }
 
@@ -53,7 +54,7 @@ absl::StatusOr<std::unique_ptr<ThreadsOfGrpc>> ThreadsOfGrpc::Reserve() {
     absl::StatusOr<std::jthread> thread =
         StartThread("of gRPC", [end = &reserved->end_] { end->wait(); });
     if (!thread.ok()) {
-      return Annotate(thread.status(), absl::StrCat("gRPC may start ", Most(), " threads"));
+      return Annotate(thread.status(), absl::StrCat("gRPC may need ", Most(), " threads"));
     }
     reserved->threads_.push_back(*std::move(thread));
   }

@@ -20,8 +20,8 @@ namespace penstock {
 absl::Status NoThreadError(absl::string_view what, const std::error_code& reason);
 
 // Runs `run` on a new thread; `run` may accept a std::stop_token. Errors as NoThreadError(), where
-// std::jthread would throw. `what` says in that message what the thread is for. It completes "no
-// thread", for example "that decodes".
+// std::jthread would throw. `what` says in that message what the thread is for. It completes
+// "cannot start a thread", for example "that decodes".
 template <typename Run>
 absl::StatusOr<std::jthread> StartThread(absl::string_view what, Run&& run) {
   try {

@@ -43,8 +43,10 @@ TEST(StartThreadDeathTest, SaysWhatForAndWhatToRaise) {
         _exit(absl::IsResourceExhausted(status) ? 0 : 1);
       },
       testing::ExitedWithCode(0),
-      "no thread that accepts connections can be started: Resource temporarily unavailable; this "
-      "process has [0-9]+: raise the limit of threads .ulimit -u, of all of this user: 0;");
+      "cannot start a thread that accepts connections: Resource temporarily unavailable; this "
+      "process has [0-9]+ threads. Raise the limit of threads .ulimit -u, for all processes of "
+      "this "
+      "user: 0;");
 }
 
 TEST(StartThreadDeathTest, TellsThatGrpcWouldGetNone) {
@@ -55,9 +57,9 @@ TEST(StartThreadDeathTest, TellsThatGrpcWouldGetNone) {
         _exit(0);
       },
       testing::ExitedWithCode(0),
-      "gRPC may start [0-9]+ threads: no thread of gRPC can be started: .*; the container's "
-      "pids.max, "
-      "of all of its processes: [a-z0-9]+. or of address space");
+      "gRPC may need [0-9]+ threads: cannot start a thread of gRPC: .*; pids.max, for all "
+      "processes "
+      "of the container: [a-z0-9]+. or of address space");
 }
 
 }  // namespace

@@ -87,9 +87,10 @@ absl::StatusOr<std::vector<X509Ptr>> ParseCertificates(const std::string& text,
   }
   const size_t ends = CountEnds(text);
   if (ends <= all.size()) return all;
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": ends ", ends, " certificates and begins ", all.size(),
-                   ": a line \"-----BEGIN CERTIFICATE-----\" is damaged, write the file again"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": has ", ends, " lines \"-----END CERTIFICATE-----\", but only ", all.size(),
+      " certificates: a line \"-----BEGIN CERTIFICATE-----\" is damaged; write the "
+      "file again"));
 }
 
 absl::StatusOr<KeyPtr> ParseKey(const std::string& text, const std::string& path) {
@@ -98,8 +99,8 @@ absl::StatusOr<KeyPtr> ParseKey(const std::string& text, const std::string& path
   if (key != nullptr) return key;
   return absl::InvalidArgumentError(
       absl::StrCat(path,
-                   ": holds no PEM private key (\"-----BEGIN PRIVATE KEY-----\") without a "
-                   "passphrase that OpenSSL can read"));
+                   ": holds no PEM private key (\"-----BEGIN PRIVATE KEY-----\") that OpenSSL "
+                   "can read without a passphrase"));
 }
 
 void WarnOfDates(X509* certificate, const std::string& path, absl::Time now, PemTexts& texts) {
@@ -133,7 +134,7 @@ absl::Status UsePair(const std::vector<X509Ptr>& chain, EVP_PKEY* key, const Pem
   if (context == nullptr) {
     ERR_clear_error();
     return absl::InternalError(
-        absl::StrCat(paths.cert, ": OpenSSL makes no TLS context; is its openssl.cnf in order?"));
+        absl::StrCat(paths.cert, ": OpenSSL cannot create a TLS context; check openssl.cnf"));
   }
   for (size_t i = 0; i < chain.size(); ++i) {
     X509* certificate = chain[i].get();

@@ -319,7 +319,7 @@ TEST_F(DatasetCommandsTest, DecodeNamesTheRecordThatDoesNotFit) {
                  folder_.File("x")}),
             1);
   EXPECT_THAT(error_, AllOf(HasSubstr("a.tfrecord"), HasSubstr("record 2"),
-                            HasSubstr("'d' has 193 bytes, the spec wants 194")));
+                            HasSubstr("'d' has 193 bytes, but the spec expects 194")));
   EXPECT_FALSE(std::filesystem::exists(folder_.File("x/planes.npy")));
 }
 

@@ -137,7 +137,7 @@ TEST_F(OwnDataTest, HoldsOutByTheWholeRecord) {
     EXPECT_EQ(Run({"index", folder_.path(), "--holdout", "25%", "--holdout-feature", feature}),
               in_all ? 0 : 1);
     EXPECT_THAT(out_ + error_, HasSubstr(in_all ? absl::StrCat("held out by '", feature, "'")
-                                                : "which 50 of the first 100 records lack"));
+                                                : "because 50 of the first 100 records lack it"));
   }
 }
 
@@ -279,10 +279,10 @@ TEST_F(OwnDataTest, AnErrorOfARecordNamesTheSpecThatNobodyNamed) {
       "s.textproto", R"(tensor { name: "id" number { feature: "id" count: 1 as: I32 } })");
   ASSERT_EQ(Run({"index", folder_.path(), "--spec", spec}), 0) << error_;
   EXPECT_EQ(Run({"stream", folder_.path(), "--spec", spec, "--global-batch-size", "100"}), 1);
-  EXPECT_THAT(error_, AllOf(HasSubstr("feature 'id': 1099511627776 is no exact I32"),
+  EXPECT_THAT(error_, AllOf(HasSubstr("feature 'id': I32 cannot hold 1099511627776 exactly"),
                             Not(HasSubstr("; read by"))));
   EXPECT_EQ(Run({"stream", folder_.path(), "--global-batch-size", "100"}), 1);
-  EXPECT_THAT(error_, AllOf(HasSubstr("feature 'id': 1099511627776 is no exact I32"),
+  EXPECT_THAT(error_, AllOf(HasSubstr("feature 'id': I32 cannot hold 1099511627776 exactly"),
                             HasSubstr("; read by the manifest's spec (--spec names another)\n")));
 }
 
@@ -309,8 +309,10 @@ TEST_F(OwnDataTest, AHoldoutOfNothingIsSaid) {
       << error_;
   EXPECT_THAT(error_, HasSubstr("the holdout split is empty: the hash of 'label' decides"));
   EXPECT_EQ(Run({"index", folder_.path(), "--holdout", "5%", "--holdout-feature", "labels"}), 1);
-  EXPECT_THAT(error_, AllOf(HasSubstr("'labels', which the records lack. There are label (int64)"),
-                            HasSubstr("--holdout-feature names another")));
+  EXPECT_THAT(
+      error_,
+      AllOf(HasSubstr("'labels' cannot decide the holdout split, because the records lack it"),
+            HasSubstr("Choose another with --holdout-feature; there are label (int64)")));
 }
 
 TEST_F(OwnDataTest, AFolderWithoutShardsSaysWhatItHolds) {

@@ -74,7 +74,7 @@ absl::Status ParseCastling(absl::string_view text, Position& position) {
     position.castling |= 1 << found;
     next = found + 1;
   }
-  if (text.empty()) return Bad("castling: empty; '-' says none");
+  if (text.empty()) return Bad("castling: the field is empty; write '-' for no castling rights");
   return absl::OkStatus();
 }
 

@@ -69,7 +69,7 @@ TEST(FenTest, NamesWhatIsWrong) {
       {"4k3/8/8/8/8/8/8/4K3 w - - 99999999999999999999 1", "half-move clock: '99999"},
       {"4k3/8/8/8/8/8/8/4K3 w - - 0 0", "move number: 0 is below 1"},
       {"4k3/8/8/8/8/8/8/4K3 w - - 0 ", "move number: empty"},
-      {"4k3/8/8/8/8/8/8/4K3 w  - 0 1", "castling: empty"},
+      {"4k3/8/8/8/8/8/8/4K3 w  - 0 1", "castling: the field is empty"},
       {std::string("4k3/8/8/8/8/8/8/4K3 w - - 0 1\0", 30), "move number: '1\\x00'"},
   };
   for (const auto& [fen, message] : cases) {

@@ -25,7 +25,7 @@ absl::StatusOr<Score> ParseScore(absl::string_view text) {
   const bool mate = absl::ConsumePrefix(&rest, "#");
   const bool negative = absl::ConsumePrefix(&rest, "-");
   const bool has_sign = negative || absl::ConsumePrefix(&rest, "+");
-  if (mate && !has_sign) return BadScore(text, "does not say who mates");
+  if (mate && !has_sign) return BadScore(text, "does not say which side mates");
   if (rest.empty()) return BadScore(text, "has no digits");
   if (rest.size() > 16) return BadScore(text, "is too long");
   int64_t magnitude = 0;

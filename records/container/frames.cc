@@ -21,7 +21,7 @@ absl::Status CutIntoFrames(RecordCutter& cutter, std::span<const uint8_t> bytes,
     bytes = bytes.subspan(cut.size);
   }
   if (bytes.empty() && frames.empty()) return absl::OkStatus();
-  return absl::DataLossError("holds records of other sizes than were indexed");
+  return absl::DataLossError("the records have other sizes than when they were indexed");
 }
 
 }  // namespace

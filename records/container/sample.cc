@@ -61,15 +61,16 @@ absl::StatusOr<std::span<const uint8_t>> Sample::Build(std::span<const uint8_t> 
 absl::Status Sample::CheckNames() const {
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (NameOf(parts_[i]) == kSampleKey) {
-      return absl::DataLossError(
-          absl::StrCat("byte ", parts_[i].data - kTarBlock, ": member '", key(), ".", kSampleKey,
-                       "' has the name of the feature for the sample's key: rename it"));
+      return absl::DataLossError(absl::StrCat("byte ", parts_[i].data - kTarBlock, ": member '",
+                                              key(), ".", kSampleKey, "' would become the feature ",
+                                              kSampleKey,
+                                              ", which holds the sample's key: rename the member"));
     }
     if (i > 0 && NameOf(parts_[i]) == NameOf(parts_[i - 1])) {
       return absl::DataLossError(
           absl::StrCat("byte ", parts_[i].data - kTarBlock, ": member '", key(), ".",
-                       NameOf(parts_[i]), "' is in its sample twice; the first is at byte ",
-                       parts_[i - 1].data - kTarBlock, "; upper and lower case are the same"));
+                       NameOf(parts_[i]), "' appears twice in its sample; the first is at byte ",
+                       parts_[i - 1].data - kTarBlock, " (case is ignored)"));
     }
   }
   return absl::OkStatus();

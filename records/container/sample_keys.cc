@@ -8,9 +8,9 @@ namespace penstock {
 absl::Status SampleKeys::Add(absl::string_view key) {
   if (seen_.insert(absl::HashOf(key)).second) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(
-      "the parts of sample '", key.substr(0, 200),
-      "' are not together: some lie here and some before another sample; write the members of a "
-      "sample one after another, for example with tar --sort=name"));
+      "the members of sample '", key.substr(0, 200),
+      "' are not adjacent: other samples lie between them; write the members of each sample one "
+      "after another, for example with tar --sort=name"));
 }
 
 }  // namespace penstock

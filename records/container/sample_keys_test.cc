@@ -21,7 +21,7 @@ TEST(SampleKeysTest, RefusesAKeyThatCameBefore) {
   EXPECT_OK(keys.Add("a"));
   EXPECT_OK(keys.Add("b"));
   EXPECT_THAT(keys.Add("a"), StatusIs(absl::StatusCode::kDataLoss,
-                                      AllOf(HasSubstr("the parts of sample 'a' are not together"),
+                                      AllOf(HasSubstr("the members of sample 'a' are not adjacent"),
                                             HasSubstr("tar --sort=name"))));
 }
 

@@ -79,7 +79,7 @@ absl::Status CheckSum(std::span<const uint8_t> block) {
 absl::StatusOr<TarHeader> ParseTarHeader(std::span<const uint8_t> block) {
   if (absl::Status status = CheckSum(block); !status.ok()) return status;
   const std::optional<uint64_t> size = ParseNumber(FieldText(block, kSize));
-  if (!size) return absl::DataLossError("damaged tar header: its size is no number");
+  if (!size) return absl::DataLossError("damaged tar header: the size field is not a number");
   TarHeader header;
   header.name = NameIn(FieldText(block, kName));
   if (FieldText(block, kMagic) == absl::string_view("ustar\0", 6)) {

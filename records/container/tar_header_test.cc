@@ -84,7 +84,7 @@ TEST(TarHeaderTest, RefusesSizesThatAreNoNumber) {
         "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xfe"s, "\x80\0\0\1\0\0\0\0\0\0\0\0"s,
         "\xa0\0\0\0\0\0\0\0\0\0\0\1"s, "\1\0\0\0\0\0\0\0\0\0\0\1"s}) {
     EXPECT_THAT(SizeOf(field),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("its size is no number")));
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("the size field is not a number")));
   }
 }
 

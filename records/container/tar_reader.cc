@@ -60,8 +60,9 @@ absl::Status CheckGlobalRecord(const PaxRecord& record) {
   if (record.key != "path" && record.key != "size" && !IsSparseKey(record.key)) {
     return absl::OkStatus();
   }
-  return absl::DataLossError(absl::StrCat("a global pax header gives all members the same '",
-                                          record.key, "': write the archive with tar"));
+  return absl::DataLossError(absl::StrCat("a global pax header sets '", record.key,
+                                          "' for all members, which is not supported: write the "
+                                          "archive with tar"));
 }
 
 }  // namespace
@@ -107,14 +108,16 @@ absl::StatusOr<TarReader::Found> TarReader::FindHeader(std::span<const uint8_t> 
   const std::span<const uint8_t> block = left.first(std::min(left.size(), kTarBlock));
   if (!IsZero(block)) {
     if (block.size() == kTarBlock) return Found::kMember;
-    return Error(
-        absl::StrCat("cut: a header of ", kTarBlock, " bytes, ", left.size(), " are there"));
+    return Error(absl::StrCat("the archive is truncated: only ", left.size(), " of the ", kTarBlock,
+                              " bytes of a header are there"));
   }
   if (left.size() < 2 * kTarBlock && !at_end) return NeedMore(position_ + 2 * kTarBlock);
   if (!IsZero(left.subspan(block.size(), std::min(left.size() - block.size(), kTarBlock)))) {
-    return Error("a header of zeros, and no second one that would end the archive");
+    return Error("the archive is damaged: it must end with two blocks of zeros, but has only one");
   }
-  if (extra_.any) return Error("cut: the member that the header before tells of is missing");
+  if (extra_.any)
+    return Error(
+        "the archive is truncated: the member that an extended header describes is missing");
   return Found::kEnd;
 }
 
@@ -125,8 +128,8 @@ absl::StatusOr<TarReader::Found> TarReader::FindData(absl::string_view name, uin
   const uint64_t there = bytes.size() - begin;
   if (there >= size) return Found::kMember;
   if (!at_end) return NeedMore(begin + Padded(size) + kTarBlock);
-  return Error(
-      absl::StrCat("cut: member ", Quoted(name), " of ", size, " bytes, ", there, " are there"));
+  return Error(absl::StrCat("the archive is truncated: only ", there, " of the ", size,
+                            " bytes of member ", Quoted(name), " are there"));
 }
 
 absl::StatusOr<TarReader::Found> TarReader::ReadExtra(const TarHeader& header,

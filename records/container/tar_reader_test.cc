@@ -120,23 +120,27 @@ TEST(TarReaderTest, AMissingEndIsNoDamage) {
 TEST(TarReaderTest, ReportsAMemberThatIsCut) {
   const std::string archive = TarBuilder().File("a", "x").File("b.jpg", "beta").bytes();
   EXPECT_THAT(ReadMembers(archive.substr(0, 1536 + 3)),
-              Damaged("byte 1024: cut: member 'b.jpg' of 4 bytes, 3 are there"));
-  EXPECT_THAT(ReadMembers(archive.substr(0, 1024 + 100)),
-              Damaged("byte 1024: cut: a header of 512 bytes, 100 are there"));
+              Damaged("byte 1024: the archive is truncated: only 3 of the 4 bytes of member "
+                      "'b.jpg' are there"));
+  EXPECT_THAT(
+      ReadMembers(archive.substr(0, 1024 + 100)),
+      Damaged(
+          "byte 1024: the archive is truncated: only 100 of the 512 bytes of a header are there"));
 }
 
 TEST(TarReaderTest, ReportsAnExtraHeaderThatIsCut) {
   const TarBuilder pax = TarBuilder().Pax(PaxText("path", "long"));
   EXPECT_THAT(ReadMembers(absl::string_view(pax.bytes()).substr(0, 515)),
-              Damaged("cut: member 'PaxHeaders/x' of 13 bytes, 3 are there"));
-  EXPECT_THAT(ReadMembers(pax), Damaged("cut: the member that the header before tells of"));
-  EXPECT_THAT(ReadMembers(TarBuilder().LongName("x").End()), Damaged("tells of is missing"));
+              Damaged("truncated: only 3 of the 13 bytes of member 'PaxHeaders/x' are there"));
+  EXPECT_THAT(ReadMembers(pax), Damaged("truncated: the member that an extended header"));
+  EXPECT_THAT(ReadMembers(TarBuilder().LongName("x").End()), Damaged("describes is missing"));
 }
 
 TEST(TarReaderTest, ReportsALoneBlockOfZeros) {
   TarBuilder archive;
   archive.File("a", "x").Member(std::string(512, '\0')).File("b", "y");
-  EXPECT_THAT(ReadMembers(archive), Damaged("byte 1024: a header of zeros"));
+  EXPECT_THAT(ReadMembers(archive),
+              Damaged("byte 1024: the archive is damaged: it must end with two blocks of zeros"));
 }
 
 TEST(TarReaderTest, ReportsWhatIsNoHeader) {
@@ -177,7 +181,7 @@ TEST(TarReaderTest, RefusesGlobalHeadersThatNameOrSizeMembers) {
   for (const char* key : {"path", "size", "GNU.sparse.size"}) {
     TarBuilder archive;
     archive.Pax(PaxText(key, "1"), 'g').File("a", "x");
-    EXPECT_THAT(ReadMembers(archive), Damaged(absl::StrCat("the same '", key, "'")));
+    EXPECT_THAT(ReadMembers(archive), Damaged(absl::StrCat("sets '", key, "' for all members")));
   }
 }
 
@@ -224,7 +228,7 @@ TEST(TarReaderTest, AsksForAMemberAndTheNextHeader) {
   EXPECT_THAT(reader.Next(BytesOf(header), /*at_end=*/false, member), IsOkAndHolds(Found::kMore));
   EXPECT_EQ(reader.needed(), 512 + (uint64_t{2} << 32) + 512 + 512);
   EXPECT_THAT(reader.Next(BytesOf(header), /*at_end=*/true, member),
-              Damaged("of 8589934593 bytes, 0 are there"));
+              Damaged("only 0 of the 8589934593 bytes of member"));
 }
 
 }  // namespace

@@ -150,13 +150,14 @@ TEST(WebDatasetTest, ACutterTakesAnotherShardAfterTheEndOrAnError) {
 TEST(WebDatasetTest, RefusesTwoMembersOfOneExtension) {
   TarBuilder archive;
   archive.File("a.jpg", "x").File("a.txt", "y").File("a.JPG", "z").File("b.jpg", "x");
-  EXPECT_THAT(Samples(archive),
-              DataLoss("byte 2048: member 'a.jpg' is in its sample twice; the first is at byte 0"));
+  EXPECT_THAT(
+      Samples(archive),
+      DataLoss("byte 2048: member 'a.jpg' appears twice in its sample; the first is at byte 0"));
 }
 
 TEST(WebDatasetTest, RefusesAMemberWithTheNameOfTheKey) {
   EXPECT_THAT(Samples(TarBuilder().File("a.jpg", "x").File("a.__key__", "y")),
-              DataLoss("byte 1024: member 'a.__key__' has the name of the feature"));
+              DataLoss("byte 1024: member 'a.__key__' would become the feature __key__"));
 }
 
 TEST(WebDatasetTest, RefusesLinksWithinASample) {
@@ -176,7 +177,7 @@ TEST(WebDatasetTest, TellsOfKeysAndReturnsTheirError) {
       TarBuilder().File("a.jpg", "A").File("b.jpg", "B").File("a.cls", "1").bytes();
   const CutRecords all = CutAll(BytesOf(archive), *cutter, Growth::kAsNeeded);
   EXPECT_EQ(all.payloads.size(), 2u);
-  EXPECT_THAT(all.status, DataLoss("the parts of sample 'a' are not together"));
+  EXPECT_THAT(all.status, DataLoss("the members of sample 'a' are not adjacent"));
 }
 
 TEST(WebDatasetTest, ReportsACutAtEveryByte) {
@@ -194,7 +195,7 @@ TEST(WebDatasetTest, ReportsACutAtEveryByte) {
     if (is_whole) {
       EXPECT_OK(all.status) << size;
     } else {
-      EXPECT_THAT(all.status, DataLoss("cut: ")) << size;
+      EXPECT_THAT(all.status, DataLoss("truncated: ")) << size;
     }
   }
 }

@@ -45,8 +45,8 @@ absl::Status CheckDistinct(const std::vector<std::string>& names) {
   for (size_t label = 0; label < names.size(); ++label) {
     const auto [known, is_new] = labels.emplace(names[label], label);
     if (is_new || names[label].empty()) continue;
-    return NoClassName(
-        label, absl::StrCat("is '", names[label], "', as that of class ", known->second, " is"));
+    return absl::InvalidArgumentError(absl::StrCat("classes ", known->second, " and ", label,
+                                                   " have the same name, '", names[label], "'"));
   }
   return absl::OkStatus();
 }

@@ -38,7 +38,7 @@ TEST(ClassNamesTest, AFileWithoutNamesOrWithOneTwiceIsRefused) {
   EXPECT_THAT(ReadClassNames(folder.Write("empty", "\n")),
               StatusIs(kInvalid, HasSubstr("empty: has no class names")));
   EXPECT_THAT(ReadClassNames(folder.Write("twice", "a\nb\n\n\na\n")),
-              StatusIs(kInvalid, HasSubstr("the name of class 4 is 'a', as that of class 0 is")));
+              StatusIs(kInvalid, HasSubstr("classes 0 and 4 have the same name, 'a'")));
 }
 
 TEST(ClassNamesTest, LineBreaksAndLongNamesAreRefused) {

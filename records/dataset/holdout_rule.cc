@@ -37,15 +37,15 @@ absl::Status CheckHoldoutFeature(const std::string& feature, const FeatureSummar
   if (features.features.empty()) return absl::OkStatus();
   const uint64_t with = RecordsWith(feature, features, /*list=*/false);
   if (with >= features.records) return absl::OkStatus();
-  std::string why = absl::StrCat("which ", features.records - with, " of the first ",
-                                 features.records, " records lack");
+  std::string why =
+      absl::StrCat(features.records - with, " of the first ", features.records, " records lack it");
   if (with == 0) {
     const bool list = RecordsWith(feature, features, /*list=*/true) > 0;
-    why = list ? "which is a feature list: only a feature can" : "which the records lack";
+    why = list ? "it is a feature list" : "the records lack it";
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("the holdout is decided by the feature '", feature, "', ", why, ". There are ",
-                   NamesOf(features.features), "; --holdout-feature names another"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "feature '", feature, "' cannot decide the holdout split, because ", why,
+      ". Choose another with --holdout-feature; there are ", NamesOf(features.features)));
 }
 
 HoldoutRule::HoldoutRule(const std::string& feature, uint32_t threshold,

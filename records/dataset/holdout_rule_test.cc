@@ -23,11 +23,13 @@ TEST(CheckHoldoutFeatureTest, EachRecordNeedsAValue) {
   };
   EXPECT_OK(CheckHoldoutFeature("id", features));
   EXPECT_OK(CheckHoldoutFeature("id", {}));
-  EXPECT_THAT(CheckHoldoutFeature("age", features),
-              refused("'age', which 34 of the first 100 records lack. There are id (int64), "));
+  EXPECT_THAT(
+      CheckHoldoutFeature("age", features),
+      refused("'age' cannot decide the holdout split, because 34 of the first 100 records lack "
+              "it. Choose another with --holdout-feature; there are id (int64), "));
   EXPECT_THAT(CheckHoldoutFeature("moves", features), refused("is a feature list"));
   EXPECT_THAT(CheckHoldoutFeature("ide", features),
-              refused("which the records lack. There are id"));
+              refused("the records lack it. Choose another with --holdout-feature; there are id"));
 }
 
 TEST(CheckHoldoutFeatureTest, OneOfSeveralAlternativesIsAValue) {
@@ -37,7 +39,7 @@ TEST(CheckHoldoutFeatureTest, OneOfSeveralAlternativesIsAValue) {
   EXPECT_OK(CheckHoldoutFeature("jpg|jpeg|png", features));
   EXPECT_THAT(CheckHoldoutFeature("jpg|jpeg", features),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       ::testing::HasSubstr("which 40 of the first 100 records lack")));
+                       ::testing::HasSubstr("40 of the first 100 records lack it")));
 }
 
 // Expects that the rule decides as the hash of `value` does, for thresholds on both sides of the

@@ -71,8 +71,8 @@ class FolderListing {
       if (it->is_symlink(unknown) && LeadsToItself(it->path().string())) {
         return absl::InvalidArgumentError(
             absl::StrCat(it->path().string(),
-                         ": is a link to a folder that it lies in: its images would be packed "
-                         "again and again; remove it"));
+                         ": is a link to a folder that contains it, so its images would be packed "
+                         "again and again; remove the link"));
       }
       entries.folders.push_back(name);
     }
@@ -112,8 +112,8 @@ class FolderListing {
     }
     const FileStamp stamp = FileStamp::At(PathOf(path));
     if (stamp.size < 0) {
-      return absl::NotFoundError(
-          absl::StrCat(PathOf(path), ": is a link that leads nowhere: mend or remove it"));
+      return absl::NotFoundError(absl::StrCat(
+          PathOf(path), ": is a link whose target does not exist; repair or remove the link"));
     }
     const auto size = static_cast<uint64_t>(stamp.size);
     out_.bytes += size;

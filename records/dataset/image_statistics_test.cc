@@ -204,7 +204,7 @@ TEST_F(IndexStatisticsTest, AnImageThatDoesNotDecodeIsListedOrLeftOut) {
 TEST_F(IndexStatisticsTest, RecordsWithoutImagesHaveNone) {
   WriteShards(1);
   EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                HasSubstr("--statistics: the records have no images")));
+                                HasSubstr("--statistics: there are no images")));
 }
 
 TEST(ImageCheckTest, AJpegIsMeasuredAsItIsDecoded) {

@@ -83,7 +83,9 @@ absl::StatusOr<std::unique_ptr<FileSource>> OpenUnchanged(const IndexJob& job) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(job.file));
   if (source->identity() == FileIdentity{job.info.size, job.info.modified_ns}) return source;
   return absl::FailedPreconditionError(
-      absl::StrCat(job.file, ": is being written: it changed since this run began"));
+      absl::StrCat(job.file,
+                   ": changed after this run began: another process is writing it; run "
+                   "again when it has finished"));
 }
 
 }  // namespace penstock

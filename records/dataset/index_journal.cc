@@ -43,8 +43,9 @@ absl::Status CannotOpen(int error_number, const std::string& path) {
   return absl::Status(
       status.code(),
       absl::StrCat(status.message(),
-                   ": the manifest would be written there. Make it elsewhere, penstock index -o F "
-                   "(in a folder above the shards; in any with --absolute), and give F"));
+                   ": the manifest cannot be written here. Write it elsewhere with penstock index "
+                   "-o FILE (in a folder above the shards, or in any folder with --absolute), and "
+                   "use FILE as the dataset"));
 }
 
 // False: another run holds the lock, or has just removed the file and released the lock.
@@ -69,8 +70,9 @@ absl::StatusOr<IndexJournal> IndexJournal::Open(const std::string& manifest_path
     PENSTOCK_ASSIGN_OR_RETURN(const bool locked, TryLock(fd, path));
     if (locked) return IndexJournal(std::move(fd), path);
     if (!on_wait) {
-      return absl::UnavailableError(
-          absl::StrCat(path, ": another run is indexing for ", manifest_path));
+      return absl::UnavailableError(absl::StrCat(path, ": another run is indexing for ",
+                                                 manifest_path,
+                                                 "; wait until it ends, or stop it"));
     }
     PENSTOCK_RETURN_IF_ERROR(on_wait());
     // A blocking flock() has no time limit, and could not be ended by on_wait().

@@ -39,8 +39,8 @@ absl::Status CheckOutputName(const std::string& output) {
   if (!IsShardName(output)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(output,
-                   ": is named as shards are, so the next run over its folder would take "
-                   "the manifest for one; give it another name, such as manifest.pb"));
+                   ": has the name of a shard, so the next run over its folder would read "
+                   "the manifest as a shard; give it another name, such as manifest.pb"));
 }
 
 // Any other existing file, such as a shard, must not be replaced.
@@ -56,7 +56,8 @@ absl::Status CheckOutput(const std::string& output) {
   PENSTOCK_ASSIGN_OR_RETURN(const bool manifest, IsManifestFile(*source));
   if (manifest || source->size() == 0) return CheckOutputName(output);
   return absl::InvalidArgumentError(absl::StrCat(
-      output, ": is there and is no manifest: it is not replaced; give the manifest another name"));
+      output,
+      ": exists and is not a manifest, so it is not replaced; give the manifest another name"));
 }
 
 // Memory for shards that were compressed as a whole, over all threads.
@@ -206,8 +207,8 @@ class IndexRun {
       return absl::Status(
           old.status().code(),
           absl::StrCat(old.status().message(),
-                       ". It may hold records out, which shall not be lost: give --holdout again, "
-                       "0 for none",
+                       ". It may define a holdout split: give --holdout again to keep it (0 for "
+                       "none)",
                        options_.update ? ", and leave out --update" : ""));
     }
     if (!options_.holdout.has_value()) {
@@ -250,8 +251,8 @@ class IndexRun {
   absl::Status ChooseMeasured() {
     if (options_.statistics && scan_.images.empty()) {
       return absl::InvalidArgumentError(
-          "--statistics: the records have no images: no stored spec decodes any, and the first "
-          "records have no feature of JPEG or PNG");
+          "--statistics: there are no images to measure: no stored spec decodes images, and no "
+          "feature of the first records holds JPEG or PNG files");
     }
     scan_.measure_images = Measures() && !scan_.images.empty();
     return absl::OkStatus();

@@ -118,7 +118,7 @@ TEST_F(IndexerTest, ADamagedManifestIsReplacedOnceItIsSaidWhatToHoldOut) {
   bytes.back() ^= 1;
   folder_.Write("manifest.pb", bytes);
   EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kDataLoss,
-                                AllOf(HasSubstr("give --holdout again, 0 for none"),
+                                AllOf(HasSubstr("give --holdout again to keep it (0 for none)"),
                                       Not(HasSubstr("--exclude-corrupt")))));
   options_.holdout = HoldoutInfo{};
   options_.update = true;
@@ -138,7 +138,7 @@ TEST_F(IndexerTest, AShardRewrittenWhileItIsReadIsNotCalledDamaged) {
     return absl::OkStatus();
   };
   EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                HasSubstr("s0.tfrecord: is being written")));
+                                HasSubstr("s0.tfrecord: changed after this run began")));
 }
 
 TEST_F(IndexerTest, RefusesAShardThatGrowsWhileItIsRead) {
@@ -148,7 +148,7 @@ TEST_F(IndexerTest, RefusesAShardThatGrowsWhileItIsRead) {
     return absl::OkStatus();
   };
   EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                HasSubstr("s0.tfrecord: is being written")));
+                                HasSubstr("s0.tfrecord: changed after this run began")));
   EXPECT_FALSE(std::filesystem::exists(options_.output));
 }
 

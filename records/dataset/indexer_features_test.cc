@@ -47,9 +47,11 @@ TEST_F(IndexerTest, NumbersCanDecideTheHoldout) {
   ASSERT_OK_AND_ASSIGN(const IndexResult result, Index());
   EXPECT_EQ(result.manifest.num_records(Split::kHoldout) % 400, 0u);
   options_.holdout->feature = "d";
-  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                AllOf(HasSubstr("'d', which the records lack"),
-                                      HasSubstr("There are id (int64), value"))));
+  EXPECT_THAT(
+      Index(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               AllOf(HasSubstr("'d' cannot decide the holdout split, because the records lack it"),
+                     HasSubstr("there are id (int64), value"))));
 }
 
 TEST_F(IndexerTest, RecordsThatAreNoExamplesNeedTheirFormat) {

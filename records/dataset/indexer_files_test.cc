@@ -136,7 +136,7 @@ TEST_F(IndexerTest, NamesALinkThatServersDoNotFollow) {
   EXPECT_THAT(BuildIndex({data}, options_),
               StatusIs(absl::StatusCode::kPermissionDenied,
                        AllOf(HasSubstr(data + "/link: is a link to ../elsewhere"),
-                             HasSubstr("leads out of " + data))));
+                             HasSubstr("lead out of " + data))));
   EXPECT_FALSE(std::filesystem::exists(options_.output));
   options_.output = folder_.File("manifest.pb");
   EXPECT_OK(BuildIndex({data}, options_));

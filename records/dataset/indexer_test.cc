@@ -56,7 +56,7 @@ TEST_F(IndexerTest, ReplacesManifestsAlone) {
   options_.progress = [](uint64_t) { return absl::InternalError("a shard was read"); };
   options_.output = folder_.File("s0.tfrecord");
   EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                AllOf(HasSubstr("s0.tfrecord: "), HasSubstr("no manifest"))));
+                                AllOf(HasSubstr("s0.tfrecord: "), HasSubstr("is not a manifest"))));
   EXPECT_EQ(folder_.Read("s0.tfrecord"), shard);
   options_.output = folder_.path();
   EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument,
@@ -72,7 +72,7 @@ TEST_F(IndexerTest, AManifestIsNotNamedAsAShard) {
   WriteShards(1);
   options_.output = folder_.File("s.tfrecord.pb");
   EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                AllOf(HasSubstr("s.tfrecord.pb: is named as shards are"),
+                                AllOf(HasSubstr("s.tfrecord.pb: has the name of a shard"),
                                       HasSubstr("give it another name"))));
   EXPECT_EQ(folder_.NumEntries(), 1u);
 }
@@ -92,7 +92,7 @@ TEST_F(IndexerTest, SaysWhatToDoWhereNothingCanBeWritten) {
   options_.absolute = true;
   options_.output = "/sys/manifest.pb";  // Not even root may write there.
   EXPECT_THAT(std::string(Index().status().message()),
-              AllOf(HasSubstr("/sys/.manifest.pb.partial: "), HasSubstr("penstock index -o F")));
+              AllOf(HasSubstr("/sys/.manifest.pb.partial: "), HasSubstr("penstock index -o FILE")));
 }
 
 TEST_F(IndexerTest, IndexesFilesThatTensorFlowWrote) {

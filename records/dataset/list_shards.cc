@@ -92,8 +92,8 @@ absl::Status ListFolder(const std::string& folder, const ListOptions& options,
       if (it->is_symlink(error) && LeadsToItself(it->path().string())) {
         return absl::InvalidArgumentError(
             absl::StrCat(entered,
-                         ": is a link to a folder that it lies in: its shards would be "
-                         "read again and again; remove it"));
+                         ": is a link to a folder that contains it, so its shards would be "
+                         "read again and again; remove the link"));
       }
     } else if (const NameKind kind = NameKindOf(it->path().string(), options.glob);
                kind != NameKind::kOther) {
@@ -166,7 +166,7 @@ absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string>
   for (const std::string& path : paths) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
-    if (!fs::exists(status)) return absl::NotFoundError(absl::StrCat(path, ": is not there"));
+    if (!fs::exists(status)) return absl::NotFoundError(absl::StrCat(path, ": does not exist"));
     if (fs::is_directory(status)) {
       PENSTOCK_RETURN_IF_ERROR(ListFolder(path, options, out));
     } else {
@@ -185,8 +185,9 @@ absl::StatusOr<std::string> PathBeneath(const std::string& folder, const std::st
     return relative;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(file, ": does not lie beneath ", folder,
-                   ", the manifest's folder: write the manifest above it (-o) or use --absolute"));
+      absl::StrCat(file, ": is outside ", folder,
+                   ", the folder of the manifest; write the manifest to a folder above the shards "
+                   "(-o), or use --absolute"));
 }
 
 std::string FolderOfFile(const std::string& path) {

@@ -28,7 +28,8 @@ absl::Status CheckShardPath(const ShardInfo& shard) {
   if (shard.absolute != (path[0] == '/')) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": is ",
-                     shard.absolute ? "marked absolute but relative" : "absolute but not marked"));
+                     shard.absolute ? "marked as absolute, but is relative"
+                                    : "absolute, but is not marked as absolute"));
   }
   return absl::OkStatus();
 }
@@ -63,8 +64,8 @@ absl::Status CheckPixelSums(const ShardInfo& shard) {
           sums.square[c] <= sums.images * PixelSums::kMostSquare) {
         continue;
       }
-      return invalid(absl::StrCat(sums.images, " images have no mean of ", sums.mean[c],
-                                  " and no square of ", sums.square[c]));
+      return invalid(absl::StrCat("a mean of ", sums.mean[c], " and a square of ", sums.square[c],
+                                  " are impossible for ", sums.images, " images"));
     }
   }
   return absl::OkStatus();
@@ -196,7 +197,8 @@ absl::Status ManifestBuilder::CheckChunk(const Chunk& chunk) const {
   if (chunk.records == 0) return invalid("has no records");
   if (chunk.size == 0) return invalid("has no bytes");
   if (shard.container == Container::kTfRecord && raw != chunk.size) {
-    return invalid("has a size as frames, but its shard holds frames");
+    return invalid(
+        "has a raw size that differs from its size, although its shard holds plain frames");
   }
   if (raw / kFrameOverhead < chunk.records) {
     return invalid(absl::StrCat(chunk.records, " records do not fit in ", raw, " bytes"));

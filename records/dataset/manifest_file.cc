@@ -39,9 +39,9 @@ absl::Status NoManifest() {
 }
 
 absl::Status TooLong(const Header& header) {
-  return absl::DataLossError(absl::StrCat("the manifest is damaged: ", header.size,
-                                          " bytes follow the header, at most ",
-                                          Manifest::kMaxPayloadBytes, " are written"));
+  return absl::DataLossError(absl::StrCat("the manifest is damaged: its header states ",
+                                          header.size, " bytes, but a manifest has at most ",
+                                          Manifest::kMaxPayloadBytes, "; index again"));
 }
 
 // Parses the header at the front of `bytes`, whatever follows it.
@@ -49,8 +49,8 @@ absl::StatusOr<Header> ParseHeader(std::span<const uint8_t> bytes) {
   Header header;
   if (bytes.empty() || !BeginsWithMagic(bytes)) return NoManifest();
   if (bytes.size() < sizeof(header)) {
-    return absl::DataLossError(
-        absl::StrCat("the manifest is cut: ", bytes.size(), " of its header's 24 bytes are there"));
+    return absl::DataLossError(absl::StrCat("the manifest is truncated: ", bytes.size(),
+                                            " of its header's 24 bytes are there; index again"));
   }
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (header.version != Manifest::kVersion) {
@@ -65,9 +65,9 @@ absl::StatusOr<Header> ParseHeader(std::span<const uint8_t> bytes) {
 absl::StatusOr<Header> OpenHeader(std::span<const uint8_t> bytes, uint64_t file_size) {
   PENSTOCK_ASSIGN_OR_RETURN(const Header header, ParseHeader(bytes));
   if (const uint64_t rest = file_size - sizeof(header); rest != header.size) {
-    return absl::DataLossError(
-        absl::StrCat("the manifest is ", rest < header.size ? "cut" : "damaged", ": ", rest,
-                     " bytes follow the header, ", header.size, " were written"));
+    return absl::DataLossError(absl::StrCat(
+        "the manifest is ", rest < header.size ? "truncated" : "damaged", ": its header states ",
+        header.size, " bytes, but ", rest, " follow it; index again"));
   }
   if (header.size > Manifest::kMaxPayloadBytes) return TooLong(header);
   return header;
@@ -134,9 +134,9 @@ absl::Status CheckColumns(const v1::Shard& shard) {
   const int count = shard.chunk_size_size();
   const bool frames = shard.container() == v1::TFRECORD;
   if (!v1::Container_IsValid(shard.container())) {
-    return absl::FailedPreconditionError(absl::StrCat(shard.path(), ": container ",
-                                                      static_cast<int>(shard.container()),
-                                                      " is from a newer version"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(shard.path(), ": container ", static_cast<int>(shard.container()),
+                     " is from a newer version; use that version, or index again"));
   }
   struct Column {
     const char* name;
@@ -243,7 +243,8 @@ absl::StatusOr<RecordFormat> ReadFormat(const v1::ManifestProto& proto) {
   if (proto.format() == v1::ManifestProto::EXAMPLE) return RecordFormat::kExample;
   if (proto.format() == v1::ManifestProto::RAW) return RecordFormat::kRaw;
   return absl::FailedPreconditionError(
-      absl::StrCat("record format ", static_cast<int>(proto.format()), " is from a newer version"));
+      absl::StrCat("record format ", static_cast<int>(proto.format()),
+                   " is from a newer version; use that version, or index again"));
 }
 
 absl::StatusOr<Manifest> FromProto(const v1::ManifestProto& proto) {
@@ -304,7 +305,9 @@ absl::StatusOr<Manifest> Manifest::Parse(std::span<const uint8_t> bytes) {
   PENSTOCK_ASSIGN_OR_RETURN(std::span<const uint8_t> payload, OpenPayload(bytes));
   v1::ManifestProto proto;
   if (!proto.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
-    return absl::DataLossError("the manifest's CRC is right, but its payload cannot be read");
+    return absl::DataLossError(
+        "the manifest is damaged although its CRC is right: its payload cannot be parsed; index "
+        "again");
   }
   return FromProto(proto);
 }

@@ -194,7 +194,7 @@ TEST(ManifestTest, ReportsACutAtEveryByte) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a Penstock manifest")));
   for (size_t size = 1; size < bytes.size(); ++size) {
     EXPECT_THAT(Manifest::Parse(BytesOf(bytes).first(size)),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("the manifest is cut")))
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("the manifest is truncated")))
         << size;
   }
 }
@@ -238,7 +238,7 @@ TEST(ManifestBuilderTest, RefusesContradictions) {
       {{.size = 0, .records = 1}, "has no bytes"},
       {{.size = 31, .records = 2}, "2 records do not fit in 31 bytes"},
       {{.size = 32, .records = 2, .holdout = 3}, "3 of 2 records are in holdout"},
-      {{.size = 400, .records = 2, .raw_size = 500}, "its shard holds frames"},
+      {{.size = 400, .records = 2, .raw_size = 500}, "its shard holds plain frames"},
       {{.size = 601, .records = 2}, "pass the file's 1000 bytes"},
       {{.size = 100, .records = 2, .gap = ~uint64_t{0}}, "pass the file's 1000 bytes"},
       {{.size = 100, .records = 2, .first_record = 3}, "but 10 come before it"},

@@ -27,12 +27,12 @@ absl::StatusOr<std::string> Difference(const Manifest& manifest,
                    expected = manifest.shards()[i].size;
     if (error) return absl::StrCat("it lists ", path, ": ", error.message());
     if (size != expected) {
-      return absl::StrCat(path, " has ", size, " bytes, the manifest says ", expected);
+      return absl::StrCat(path, " has ", size, " bytes, but the manifest says ", expected);
     }
     listed.insert(NormalPath(path));
   }
   for (const std::string& file : files) {
-    if (!listed.contains(NormalPath(file))) return absl::StrCat("it leaves out ", file);
+    if (!listed.contains(NormalPath(file))) return absl::StrCat("it does not list ", file);
   }
   return "";
 }
@@ -48,9 +48,10 @@ absl::StatusOr<OpenedDataset> LoadOfFolder(const std::string& folder, const Inde
   PENSTOCK_ASSIGN_OR_RETURN(const std::string difference,
                             Difference(manifest, *files, options.listing));
   if (difference.empty()) return OpenedDataset{std::move(manifest), path, false};
-  return absl::FailedPreconditionError(absl::StrCat(
-      path, ": does not fit its folder: ", difference, "; penstock index --update ", folder,
-      " brings it up to date (another order); to use it as it is, give ", path));
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": does not match its folder: ", difference,
+                   ". To update it, which changes the order, run penstock index --update ", folder,
+                   ". To use it unchanged, give ", path, " instead of the folder"));
 }
 
 absl::StatusOr<OpenedDataset> LoadOfFile(const std::string& path) {

@@ -133,7 +133,7 @@ TEST_F(OpenDatasetTest, WaitingForAnotherRunCanBeEnded) {
 TEST_F(OpenDatasetTest, AManifestThatLeavesShardsOutIsNotReplaced) {
   IndexByName({WriteShard(0), WriteShard(1)});
   const std::string held_back = WriteShard(2);
-  ExpectDoesNotFit("it leaves out " + held_back);
+  ExpectDoesNotFit("it does not list " + held_back);
   ASSERT_OK_AND_ASSIGN(OpenedDataset by_name, OpenDataset(folder_.File("manifest.pb")));
   EXPECT_EQ(by_name.manifest.num_records(Split::kAll), 200u);
 }

@@ -45,9 +45,9 @@ absl::StatusOr<std::unique_ptr<FileSource>> OpenInRoot(const Root& root, const s
   std::error_code ignored;
   return absl::PermissionDeniedError(absl::StrCat(
       link.string(), ": is a link to ", fs::read_symlink(link, ignored).string(),
-      ": servers follow no link that is absolute or leads out of ", root.folder(),
-      ". Make it a relative one within (-o puts the manifest, and with it that folder, further "
-      "up), or index what it leads to"));
+      ": servers do not follow links that are absolute or lead out of ", root.folder(),
+      ". Make it a relative link within that folder (-o puts the manifest, and with it that "
+      "folder, further up), or index the target of the link"));
 }
 
 }  // namespace penstock

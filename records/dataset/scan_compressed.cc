@@ -115,11 +115,11 @@ class CompressedScan {
 
   absl::Status TooLarge() const {
     return absl::ResourceExhaustedError(
-        absl::StrCat(source_.name(), ": the ", CompressionName(decompressor_.compression()),
-                     " stream from offset ", open_.begin, " on holds more than the limit of ",
-                     FormatByteSize(options_.max_raw_chunk_bytes),
-                     " without a member that ends with a record; `penstock pack --from tfrecord '",
-                     source_.name(), "' -o OUT` writes its records as shards that can be indexed"));
+        absl::StrCat(source_.name(), ": cannot be cut into chunks: from offset ", open_.begin,
+                     " on, it has more than ", FormatByteSize(options_.max_raw_chunk_bytes),
+                     " without a ", CompressionName(decompressor_.compression()),
+                     " member that ends with a record. Run `penstock pack --from tfrecord '",
+                     source_.name(), "' -o OUT` to write shards that can be indexed"));
   }
 
   // Space at the end of raw_. The caller removes the part that it does not fill.

@@ -58,7 +58,7 @@ class CutScan {
   absl::Status CheckSize(uint64_t bytes) const {
     if (bytes <= options_.max_raw_chunk_bytes) return absl::OkStatus();
     return absl::ResourceExhaustedError(absl::StrCat("needs ", FormatByteSize(bytes),
-                                                     ", a chunk may have ",
+                                                     ", but a chunk has at most ",
                                                      FormatByteSize(options_.max_raw_chunk_bytes)));
   }
 

@@ -66,9 +66,10 @@ class PlainScan {
 
   absl::Status CheckLength(uint64_t length) const {
     if (length + kFrameOverhead <= options_.max_raw_chunk_bytes) return absl::OkStatus();
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "has ", length, " bytes, a chunk may have ", FormatByteSize(options_.max_raw_chunk_bytes),
-        ": write shorter records, or leave it out (--exclude-corrupt)"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("has ", length, " bytes, but a chunk has at most ",
+                     FormatByteSize(options_.max_raw_chunk_bytes),
+                     ": write shorter records, or leave it out (--exclude-corrupt)"));
   }
 
   // Adds bytes to the open chunk and its checksum.

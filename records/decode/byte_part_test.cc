@@ -187,7 +187,7 @@ TEST(BytePartTest, ARecordOfAnotherLengthIsAnError) {
     EXPECT_THAT(finder.Find(std::vector<uint8_t>(size), found),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr(absl::StrCat("feature 'record' has ", size,
-                                                " bytes, the spec wants 3073"))));
+                                                " bytes, but the spec expects 3073"))));
   }
 }
 
@@ -218,7 +218,8 @@ TEST(BytePartTest, RefusesFieldsThatContradictOneAnother) {
   ExpectInvalid(ByteLabel("feature_bytes: 1 optional: true"), "leave out optional");
   const int64_t most = std::numeric_limits<int64_t>::max();
   EXPECT_OK(CompileText(ByteLabel(absl::StrCat("feature_bytes: 1 add: ", most - 255))));
-  ExpectInvalid(ByteLabel(absl::StrCat("feature_bytes: 1 add: ", most - 254)), "outside of int64");
+  ExpectInvalid(ByteLabel(absl::StrCat("feature_bytes: 1 add: ", most - 254)),
+                "does not fit into int64");
   ExpectInvalid(PartOf("feature_bytes: 4 length: 2") + ByteLabel("feature_bytes: 5"),
                 "feature 'b' is bytes[5] here and bytes[4] in an earlier tensor");
 }

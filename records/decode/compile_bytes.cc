@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<uint8_t>> FillOf(const v1::Bytes& bytes, const ValueF
   }
   if (given.size() == length) return std::vector<uint8_t>(given.begin(), given.end());
   return absl::InvalidArgumentError(
-      absl::StrCat("default has ", given.size(), " bytes, the feature ", length));
+      absl::StrCat("default has ", given.size(), " bytes, but the feature has ", length));
 }
 
 absl::Status CheckPart(const v1::Bytes& bytes, const ValueFields& fields) {

@@ -63,13 +63,14 @@ TEST(CompileImageTest, RefusesWhatMakesNoImage) {
   ExpectInvalid(Image("resize_shorter { side: 8 } center_crop { height: 9 width: 8 }"),
                 "do not fit a picture whose shorter side is 8");
   ExpectInvalid(Image("channels: 2 resize { height: 8 width: 8 }"), "channels are 2, not 1 or 3");
-  ExpectInvalid(Image("flip: 1.5 resize { height: 8 width: 8 }"), "flip 1.5 is no probability");
+  ExpectInvalid(Image("flip: 1.5 resize { height: 8 width: 8 }"),
+                "flip is 1.5, but must be a probability");
   ExpectInvalid(Image("random_resized_crop { height: 8 width: 8 area: 0.5 }"),
                 "area has 1 number(s): give the smallest and the largest");
   ExpectInvalid(Image("random_resized_crop { height: 8 width: 8 area: [0.5, 2] }"),
                 "are not 0 < area_min <= area_max <= 1");
   ExpectInvalid(Image("resize { height: 8 width: 8 } interpolation: NEAREST scaled_decoding: true"),
-                "scaled_decoding blends pixels: not with interpolation NEAREST");
+                "scaled_decoding cannot be used with interpolation NEAREST");
   ExpectInvalid(Image("random_crop { height: 8 width: 8 } scaled_decoding: true"),
                 "random_crop does not resize, so scaled_decoding has no use");
   ExpectInvalid(R"(tensor { name: "x" image { resize { height: 8 width: 8 } } })",

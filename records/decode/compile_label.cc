@@ -61,8 +61,8 @@ absl::Status CheckByteLabel(const v1::Label& label) {
                                                    "' of ", label.feature_bytes(), " bytes"));
   }
   if (label.add() > std::numeric_limits<int64_t>::max() - 0xff) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("add ", label.add(), " moves the byte 255 outside of int64"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "add ", label.add(), " is too large: with the byte 255, the sum does not fit into int64"));
   }
   return absl::OkStatus();
 }

@@ -278,7 +278,7 @@ TEST(CompileValuesTest, RefusesSizesThatAreNoneOrDisagree) {
   ExpectInvalid(Number("count: 3 optional: true default: [1, 2]"),
                 "default has 2 values; give 1 for all, or 3");
   ExpectInvalid(Bytes("length: 3 optional: true default: 'ab'"),
-                "default has 2 bytes, the feature 3");
+                "default has 2 bytes, but the feature has 3");
 }
 
 TEST(CompileValuesTest, RefusesListsThatSayTooLittle) {
@@ -292,9 +292,9 @@ TEST(CompileValuesTest, RefusesListsThatSayTooLittle) {
 
 TEST(CompileValuesTest, RefusesNumbersThatTheTensorCannotHold) {
   ExpectInvalid(Number("pad { length: 1 value: 0.5 }"),
-                "pad value 0.5 is no whole number below 2^53");
-  ExpectInvalid(Number("pad { length: 1 value: 9223372036854775808 }"), "is no whole number");
-  ExpectInvalid(Number("pad { length: 1 value: nan }"), "pad value nan is no whole number");
+                "pad value 0.5 must be a whole number below 2^53");
+  ExpectInvalid(Number("pad { length: 1 value: 9223372036854775808 }"), "must be a whole number");
+  ExpectInvalid(Number("pad { length: 1 value: nan }"), "pad value nan must be a whole number");
   // A double can hold 2^53 but not 2^53 + 1, whose text is parsed to the same double.
   ExpectInvalid(Number("pad { length: 1 value: 9007199254740993 }"), "exact");
   ExpectInvalid(Number("pad { length: 1 value: -9007199254740992 }"), "exact");
@@ -303,12 +303,12 @@ TEST(CompileValuesTest, RefusesNumbersThatTheTensorCannotHold) {
   ExpectInvalid(Number("count: 1 optional: true default: 9007199254740993"), "default 9.0072e+15");
   ExpectInvalid(Label("optional: true default: 9007199254740993"), "default 9.0072e+15");
   ExpectInvalid(Number("as: F32 pad { length: 1 value: 16777217 }"),
-                "pad value: 16777217 is no exact F32");
+                "pad value: F32 cannot hold 16777217 exactly");
   ExpectInvalid(Number("as: I32 count: 1 optional: true default: 2147483648"),
-                "default: 2147483648 is no exact I32");
+                "default: I32 cannot hold 2147483648 exactly");
   ExpectInvalid(Number("type: FLOAT count: 1 optional: true default: -1e300"),
                 "default -1e+300 is beyond any float");
-  ExpectInvalid(Label("optional: true default: 0.5"), "default 0.5 is no whole number");
+  ExpectInvalid(Label("optional: true default: 0.5"), "default 0.5 must be a whole number");
   ExpectInvalid(Label("type: FLOAT optional: true default: 1e300"), "beyond any float");
   for (const char* value : {"256", "-1", "0.5", "nan", "1e300"}) {
     ExpectInvalid(Bytes(absl::StrCat("pad { length: 1 value: ", value, " }")),
@@ -332,7 +332,7 @@ TEST(CompileValuesTest, RefusesNamesThatTwoTensorsHave) {
 TEST(CompileValuesTest, RefusesTensorsOverTheLimits) {
   ExpectOverLimit(Number("shape: [1, 1, 1, 1, 1, 1, 1, 1, 1]"), "shape has 9 axes; the limit is 8");
   ExpectOverLimit(Number("pad { length: 1 } shape: [1, 1, 1, 1, 1, 1, 1, 1]"),
-                  "shape has 8 axes besides the first; the limit is 8 with it");
+                  "the tensor has 9 axes (8 in shape, and one for the items); the limit is 8");
   ExpectOverLimit(Number("shape: [4294967295, 4294967295]"), "holds more than 67108864 elements");
   ExpectOverLimit(Number("pad { length: 4294967295 }"), "the tensor has 4294967295 elements");
   ExpectOverLimit(Number("pad { length: 65536 } shape: 65536"),

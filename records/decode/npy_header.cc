@@ -14,8 +14,8 @@ namespace {
 constexpr size_t kMaxAxes = 32;
 
 absl::Status NoHeader(absl::string_view rest) {
-  return absl::DataLossError(
-      absl::StrCat("the header is no dictionary of NumPy at '", rest.substr(0, 20), "'"));
+  return absl::DataLossError(absl::StrCat(
+      "the header is not a NumPy dictionary: cannot parse it at '", rest.substr(0, 20), "'"));
 }
 
 absl::Status Unread(absl::string_view what) {

@@ -53,7 +53,8 @@ absl::Status NpyReader::ReadHeader() {
   uint64_t length = 0;
   for (size_t i = length_bytes; i > 0; --i) length = length << 8 | preamble[kPreambleBytes + i - 1];
   if (length > kMaxHeaderBytes) {
-    return absl::DataLossError(absl::StrCat(name_, ": a header of ", length, " bytes"));
+    return absl::DataLossError(absl::StrCat(name_, ": damaged: its header would have ", length,
+                                            " bytes; the limit is ", kMaxHeaderBytes));
   }
   std::vector<uint8_t> text(length);
   PENSTOCK_RETURN_IF_ERROR(ReadExactly(text));
@@ -67,7 +68,7 @@ absl::Status NpyReader::ReadHeader() {
 absl::Status NpyReader::ReadExactly(std::span<uint8_t> out) {
   while (!out.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(const size_t size, bytes_->Read(out));
-    if (size == 0) return absl::DataLossError(absl::StrCat(name_, ": ends too early"));
+    if (size == 0) return absl::DataLossError(absl::StrCat(name_, ": is truncated"));
     out = out.subspan(size);
   }
   return absl::OkStatus();
@@ -93,7 +94,7 @@ absl::Status NpyReader::Finish() {
   uint8_t byte = 0;
   PENSTOCK_ASSIGN_OR_RETURN(const size_t size, bytes_->Read(std::span(&byte, 1)));
   if (size == 0) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(name_, ": goes on behind its last row"));
+  return absl::DataLossError(absl::StrCat(name_, ": has more bytes after its last row"));
 }
 
 }  // namespace penstock

@@ -94,14 +94,15 @@ TEST(NpyReaderTest, ACutAtAnyByteIsAnError) {
   const std::string whole = NpyText(1, Dictionary("<i4", "(2,)"), "abcdefgh");
   for (size_t size = 0; size < whole.size(); ++size) {
     EXPECT_THAT(ReadRows(whole.substr(0, size)),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("a.npy: ends too early")))
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("a.npy: is truncated")))
         << size;
   }
 }
 
 TEST(NpyReaderTest, MoreBytesThanRowsAreAnError) {
-  EXPECT_THAT(ReadRows(NpyText(1, Dictionary("<i4", "(2,)"), "abcdefghi")),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("goes on behind its last row")));
+  EXPECT_THAT(
+      ReadRows(NpyText(1, Dictionary("<i4", "(2,)"), "abcdefghi")),
+      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("has more bytes after its last row")));
 }
 
 TEST(NpyReaderTest, SaysWhatItDoesNotRead) {
@@ -135,7 +136,7 @@ TEST(NpyReaderTest, RefusesWhatIsNoDictionary) {
        {"", "{", "{'descr': '<f4'}", "{'descr: '<f4'", "{'shape': (1,, 2)}", "{'shape': (1",
         "{'shape': (-1,)}", "{'fortran_order': Maybe}", "{'other': 1}", "{'descr': <f4}"}) {
     EXPECT_THAT(ParseNpyHeader(text),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no dictionary")))
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("not a NumPy dictionary")))
         << text;
   }
 }

@@ -39,9 +39,11 @@ absl::Status EncodeFloat(absl::string_view field, double value, Dtype dtype, uin
 absl::StatusOr<int64_t> WholeNumber(absl::string_view field, double value) {
   // 2^53 may have been written as 2^53 + 1.
   if (value == std::trunc(value) && std::fabs(value) < 0x1p53) return static_cast<int64_t>(value);
-  return absl::InvalidArgumentError(absl::StrCat(
-      field, " ", value,
-      " is no whole number below 2^53 (9007199254740992), up to which a spec's numbers are exact"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " ", value,
+                   " must be a whole number below 2^53 (9007199254740992), because larger numbers "
+                   "are not exact in "
+                   "a spec"));
 }
 
 absl::StatusOr<std::vector<uint8_t>> EncodeFill(absl::string_view field,

@@ -59,8 +59,9 @@ absl::StatusOr<Extent> ExtentOf(const ValueFields& fields) {
   Extent extent;
   if (fields.any_length()) {
     if (fields.shape.size() == kMaxAxes) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "shape has ", kMaxAxes, " axes besides the first; the limit is ", kMaxAxes, " with it"));
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the tensor has ", kMaxAxes + 1, " axes (", kMaxAxes,
+                       " in shape, and one for the items); the limit is ", kMaxAxes));
     }
     extent.shape.push_back(fields.length());
     extent.item = product;

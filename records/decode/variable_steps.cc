@@ -97,9 +97,9 @@ int64_t FirstInexact(const VariableValue& value, Dtype dtype) {
 }  // namespace
 
 absl::Status NotExact(int64_t value, Dtype dtype) {
-  return absl::InvalidArgumentError(absl::StrCat(value, " is no exact ",
-                                                 absl::AsciiStrToUpper(DtypeName(dtype)),
-                                                 ": leave out `as`, and the tensor is i64"));
+  return absl::InvalidArgumentError(absl::StrCat(absl::AsciiStrToUpper(DtypeName(dtype)),
+                                                 " cannot hold ", value,
+                                                 " exactly: leave out `as` to get an i64 tensor"));
 }
 
 StepFailure FillRows(const VariableNumbersStep& step, const TensorInfo& tensor, SimdLevel level,
@@ -192,8 +192,8 @@ StepFailure FillRows(const LabelStep& step, const TensorInfo&, SimdLevel, StepRo
                                                             : Load64(rows[row]));
       if (__builtin_add_overflow(label, step.add, &sum)) {
         return DecodeFailure{row, absl::InvalidArgumentError(absl::StrCat(
-                                      label, step.add < 0 ? "" : "+", step.add,
-                                      " is outside of int64: the spec adds ", step.add))};
+                                      "label ", label, " plus ", step.add,
+                                      " (`add` in the spec) does not fit into int64"))};
       }
     }
     Store64(out, row, static_cast<uint64_t>(sum));

@@ -203,8 +203,8 @@ TEST(DecodeFailureTest, AnIntegerThatTheTypeDoesNotHoldNamesItself) {
   const int64_t id = int64_t{1} << 62;
   for (const auto& [type, value] :
        {std::pair<std::string, int64_t>{"F32", id + 1}, {"I32", id}, {"BF16", 257}}) {
-    const std::string message = absl::StrCat("feature 'id': ", value, " is no exact ", type,
-                                             ": leave out `as`, and the tensor is i64");
+    const std::string message = absl::StrCat("feature 'id': ", type, " cannot hold ", value,
+                                             " exactly: leave out `as` to get an i64 tensor");
     const std::string as = absl::StrCat("number { feature: 'id' as: ", type, " ");
     ExpectFailure(DecodeRecords(MustCompile(SpecOf(as + "count: 2 }")),
                                 {{Fixed({1, 2})}, {Fixed({1, value})}}),
@@ -218,10 +218,13 @@ TEST(DecodeFailureTest, AnIntegerThatTheTypeDoesNotHoldNamesItself) {
 TEST(DecodeFailureTest, ALabelOutsideOfInt64NamesTheSum) {
   ExpectFailure(
       DecodeRecords(MustCompile(SpecOf("label { feature: 'l' add: 1 }")), {{Fixed({kMaxInt64})}}),
-      0, "feature 'l': 9223372036854775807+1 is outside of int64: the spec adds 1");
+      0,
+      "feature 'l': label 9223372036854775807 plus 1 (`add` in the spec) does not fit into int64");
   ExpectFailure(DecodeRecords(MustCompile(SpecOf("label { feature: 'l' add: -2 optional: true }")),
                               {{AbsentRow()}, {Ints({-kMaxInt64})}}),
-                1, "feature 'l': -9223372036854775807-2 is outside of int64: the spec adds -2");
+                1,
+                "feature 'l': label -9223372036854775807 plus -2 (`add` in the spec) does not fit "
+                "into int64");
 }
 
 // Integers `a` and `b` as F32, and a mate bit. A row may fail because of either integer.

@@ -181,7 +181,7 @@ TEST_F(AnyLengthTest, ALongerListIsAnErrorOfItsRecord) {
   EXPECT_THAT(
       error.status,
       StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("record 3: feature 'text' has 9 bytes, the spec takes at most 8")));
+               HasSubstr("record 3: feature 'text' has 9 bytes, but the spec takes at most 8")));
 }
 
 constexpr char kSample[] =
@@ -228,8 +228,8 @@ TEST_F(AnyLengthTest, TwoAlternativesAreAnErrorOfTheirRecord) {
   ASSERT_OK(session->OpenWindow(data.Window(0)));
   ASSERT_TRUE(client.WaitErrors(1));
   EXPECT_THAT(std::string(client.errors()[0].status.message()),
-              HasSubstr("record 3: feature 'jpg|jpeg|png' stands for one of these, but the record "
-                        "has 'jpg' and 'png'"));
+              HasSubstr("record 3: the record has both 'jpg' and 'png', but feature 'jpg|jpeg|png' "
+                        "may match only one"));
 }
 
 TEST_F(AnyLengthTest, RawRecordsGivePartsOfTheirBytes) {

@@ -78,7 +78,7 @@ TEST_F(BudgetTest, WindowsReadSideBySideMustFitTogether) {
   ASSERT_TRUE(client.WaitErrors(1));
   EXPECT_EQ(client.errors()[0].request, 3u);
   EXPECT_THAT(client.errors()[0].status,
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("side by side")));
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("other windows in use")));
   ASSERT_OK(session->Release(1));
   ASSERT_OK(session->Fetch({.request = 4, .window = 3, .rows = 1}));
   EXPECT_TRUE(client.WaitRows(4, 1));

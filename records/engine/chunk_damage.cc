@@ -68,7 +68,7 @@ LoadError SoundButOther(const ShardRef& shard, const ChunkRef& chunk, uint32_t r
   }
   return RecordDamaged(shard, chunk, 0, /*rest_of_chunk=*/true,
                        absl::DataLossError("the CRC of the bytes in the file differs from the "
-                                           "manifest's, though what they unpack to is sound"));
+                                           "manifest's, although the records in them are sound"));
 }
 
 }  // namespace penstock

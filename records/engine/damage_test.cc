@@ -117,7 +117,7 @@ TEST_F(DamageTest, AnyFlippedBitOfAMembersHeaderLosesTheChunk) {
       ASSERT_TRUE(error.damage) << bit;
       EXPECT_EQ(error.damage->record, 0u);
       EXPECT_TRUE(error.damage->rest_of_chunk);
-      sound += absl::StrContains(error.status.message(), "what they unpack to is sound");
+      sound += absl::StrContains(error.status.message(), "the records in them are sound");
     }
     EXPECT_GT(sound, 0u);
   }

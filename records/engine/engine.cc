@@ -79,14 +79,15 @@ absl::Status EngineOptions::Validate() const {
   if (data_root.empty()) return absl::InvalidArgumentError("data_root is empty");
   if (limits.session_part_bytes < PartBuffer::kMaxPartBytes ||
       limits.engine_part_bytes < limits.session_part_bytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("session_part_bytes ", limits.session_part_bytes, " and engine_part_bytes ",
-                     limits.engine_part_bytes, ": neither may be below a part of ",
-                     PartBuffer::kMaxPartBytes, ", nor the second below the first"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "session_part_bytes is ", limits.session_part_bytes, " and engine_part_bytes is ",
+        limits.engine_part_bytes, ": both must be at least ", PartBuffer::kMaxPartBytes,
+        ", and engine_part_bytes at least session_part_bytes"));
   }
   if (std::max(threads, read_threads) > kMaxThreads) {
-    return absl::InvalidArgumentError(absl::StrCat(threads, " threads and ", read_threads,
-                                                   " that read; at most ", kMaxThreads, " each"));
+    return absl::InvalidArgumentError(absl::StrCat("threads is ", threads, " and read_threads is ",
+                                                   read_threads, ": each may be at most ",
+                                                   kMaxThreads));
   }
   if (limits.max_open_files == 0) return absl::InvalidArgumentError("max_open_files is 0");
   return absl::OkStatus();

@@ -116,7 +116,7 @@ absl::Status JobScheduler::OpenWindow(SessionState& session, penstock::OpenWindo
   MutexLock lock(&mutex_);
   PENSTOCK_RETURN_IF_ERROR(MakeRoomFor(session, number));
   PENSTOCK_RETURN_IF_ERROR(
-      HoldDefinition(window->definition_bytes, absl::StrCat("window ", number)));
+      HoldDefinition(window->definition_bytes, absl::StrCat("the definition of window ", number)));
   window->sequence = ++sequence_;
   WindowState& added = *window;
   session.windows.emplace(number, std::move(window));
@@ -128,8 +128,8 @@ absl::Status JobScheduler::OpenWindow(SessionState& session, penstock::OpenWindo
   if (added.bytes > budget) {
     Fail(added, {absl::ResourceExhaustedError(absl::StrCat(
                      "window ", number, " takes ", FormatByteSize(added.bytes),
-                     " of memory, the server's budget for windows is ", FormatByteSize(budget),
-                     ": use smaller windows, or raise the budget")),
+                     " of memory, but the server's budget for windows is ", FormatByteSize(budget),
+                     ": use smaller windows, or raise --memory-budget")),
                  std::nullopt});
     return absl::OkStatus();
   }
@@ -151,11 +151,12 @@ void JobScheduler::LetGoOfImages(uint64_t bytes) {
 
 absl::Status JobScheduler::HoldDefinition(uint64_t bytes, absl::string_view what) {
   if (definition_bytes_ + bytes > limits_.max_definition_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the definitions of open windows and decode specs take ", FormatByteSize(definition_bytes_),
-        " of this server, ", what, " another ", FormatByteSize(bytes), "; the limit is ",
-        FormatByteSize(limits_.max_definition_bytes),
-        ": use fewer lanes or clients a server, or raise --memory-budget"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("not enough memory for ", what, ": it takes ", FormatByteSize(bytes),
+                     ", the definitions of open windows and decode specs take ",
+                     FormatByteSize(definition_bytes_), " of this server, and the limit is ",
+                     FormatByteSize(limits_.max_definition_bytes),
+                     "; use fewer lanes or fewer clients per server, or raise --memory-budget"));
   }
   definition_bytes_ += bytes;
   admission_.store().Hold(bytes);
@@ -271,12 +272,12 @@ absl::Status JobScheduler::UseWindow(WindowState& window) {
   const uint64_t budget = admission_.store().budget_bytes();
   if (session.in_use_bytes + window.bytes > budget) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "the windows that this client reads side by side take ",
-        FormatByteSize(session.in_use_bytes), ", window ", window.definition.window, " another ",
-        FormatByteSize(window.bytes), "; the server's budget for windows is ",
+        "not enough memory for window ", window.definition.window, ": it takes ",
+        FormatByteSize(window.bytes), ", this client's other windows in use take ",
+        FormatByteSize(session.in_use_bytes), ", and the server's budget for windows is ",
         FormatByteSize(budget),
-        ": use fewer lanes, smaller windows or a smaller --look-ahead, add servers, or raise the "
-        "budget"));
+        "; use fewer lanes, smaller windows or a smaller --look-ahead, add servers, or raise "
+        "--memory-budget"));
   }
   admission_.Use(window, Admission::Clock::now());
   session.in_use_bytes += window.bytes;

@@ -16,7 +16,8 @@ struct Walk {
 };
 
 std::string Contradiction(const ChunkRef& chunk) {
-  return absl::StrCat("records beside its damage, the manifest says ", chunk.records);
+  return absl::StrCat("records, including its listed damage, but the manifest says ",
+                      chunk.records);
 }
 
 }  // namespace

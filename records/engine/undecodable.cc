@@ -25,10 +25,10 @@ absl::Status NameRecord(const WindowState& window, uint64_t window_row, const ab
 LoadError Undecodable(const WindowState& window, uint64_t window_row, const PieceOutcome& failed) {
   const absl::Status named = NameRecord(window, window_row, failed.failure->status);
   if (!failed.needs_spare) return {named, std::nullopt};
-  return {absl::DataLossError(absl::StrCat(
-              "no record of the window can be decoded, so that none can stand for another: ",
-              named.message())),
-          std::nullopt, true};
+  return {
+      absl::DataLossError(absl::StrCat(
+          "no record of the window can be decoded, so there is no replacement: ", named.message())),
+      std::nullopt, true};
 }
 
 }  // namespace penstock

@@ -20,9 +20,9 @@ absl::Status CheckShard(const ShardRef& shard, const EngineLimits& limits) {
 
 absl::Status CheckExtent(const ChunkRef& chunk, const ShardRef& shard, const EngineLimits& limits) {
   if (chunk.offset > shard.size || chunk.size > shard.size - chunk.offset || chunk.size == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(chunk.size, " bytes at ", chunk.offset,
-                                                   " are no part of shard '", shard.path, "' of ",
-                                                   shard.size, " bytes"));
+    return absl::InvalidArgumentError(absl::StrCat(chunk.size, " bytes at offset ", chunk.offset,
+                                                   " are not in shard '", shard.path,
+                                                   "', which has ", shard.size, " bytes"));
   }
   const bool frames = shard.container == Container::kTfRecord;
   if (frames && chunk.raw_size != chunk.size) {
@@ -42,7 +42,7 @@ absl::Status CheckExtent(const ChunkRef& chunk, const ShardRef& shard, const Eng
 absl::Status CheckCounts(const ChunkRef& chunk, bool has_holdout) {
   if (chunk.records == 0 || chunk.records > chunk.raw_size / kFrameOverhead) {
     return absl::InvalidArgumentError(
-        absl::StrCat(chunk.records, " records in ", chunk.raw_size, " bytes"));
+        absl::StrCat(chunk.records, " records in ", chunk.raw_size, " bytes are impossible"));
   }
   if (chunk.holdout > chunk.records || (chunk.holdout > 0 && !has_holdout)) {
     return absl::InvalidArgumentError(
@@ -70,8 +70,8 @@ uint32_t SplitRows(const ChunkRef& chunk, Split split) {
 absl::Status CheckChunk(const ChunkRef& chunk, const OpenWindow& window, bool has_holdout,
                         const EngineLimits& limits) {
   if (chunk.shard >= window.shards.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("shard ", chunk.shard, " of ", window.shards.size()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "refers to shard ", chunk.shard, ", but the window has ", window.shards.size(), " shards"));
   }
   PENSTOCK_RETURN_IF_ERROR(CheckExtent(chunk, window.shards[chunk.shard], limits));
   return CheckCounts(chunk, has_holdout);
@@ -109,8 +109,8 @@ absl::Status CheckAll(const OpenWindow& window, bool has_holdout, const EngineLi
     if (i < row_chunks) rows += SplitRows(chunk, window.split);
   }
   if (rows != window.rows) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("its chunks have ", rows, " rows of the split, it says ", window.rows));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "its chunks have ", rows, " rows in the split, but the window states ", window.rows));
   }
   return CheckDamage(window);
 }

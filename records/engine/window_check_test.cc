@@ -42,12 +42,12 @@ TEST_F(WindowCheckTest, CountsTheRowsOfTheSplit) {
   window_.rows = 15;
   EXPECT_OK(Check());
   window_.split = Split::kHoldout;
-  ExpectInvalid("5 rows of the split, it says 15");
+  ExpectInvalid("5 rows in the split, but the window states 15");
 }
 
 TEST_F(WindowCheckTest, RefusesChunksBeyondTheirShard) {
   chunk().offset = 6001;
-  ExpectInvalid("4000 bytes at 6001 are no part of shard 'a.tfrecord' of 10000 bytes");
+  ExpectInvalid("4000 bytes at offset 6001 are not in shard 'a.tfrecord', which has 10000 bytes");
 }
 
 TEST_F(WindowCheckTest, SaysWhatMakesAChunkSmaller) {
@@ -63,12 +63,12 @@ TEST_F(WindowCheckTest, SaysWhatMakesAChunkSmaller) {
 
 TEST_F(WindowCheckTest, RefusesOffsetsNearTheEndOfNumbers) {
   chunk().offset = kMax64 - 10;
-  ExpectInvalid("are no part of shard");
+  ExpectInvalid("are not in shard");
 }
 
 TEST_F(WindowCheckTest, RefusesAnUnknownShard) {
   chunk().shard = 1;
-  ExpectInvalid("shard 1 of 1");
+  ExpectInvalid("refers to shard 1, but the window has 1 shards");
 }
 
 TEST_F(WindowCheckTest, RefusesMoreRecordsThanFit) {
@@ -109,7 +109,7 @@ TEST_F(WindowCheckTest, RefusesTooManyChunksWithTheNumbers) {
 
 TEST_F(WindowCheckTest, ASpareHasNoRows) {
   window_.chunks.push_back(chunk());
-  ExpectInvalid("40 rows of the split, it says 20");
+  ExpectInvalid("40 rows in the split, but the window states 20");
   window_.has_spare = true;
   EXPECT_OK(Check());
   window_.chunks[1].records = 0;

@@ -45,8 +45,7 @@ class Selection {
       if (!chunk.damage().empty()) {
         if (first_good.empty()) first_good = FirstGoodRows();
         if (!ForEachAroundDamage(c, first_good, visit)) {
-          return absl::DataLossError(
-              "every record is damaged, so that none can stand for the others");
+          return absl::DataLossError("every record is damaged, so there is no replacement");
         }
         continue;
       }

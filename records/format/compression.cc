@@ -92,8 +92,8 @@ Compression DetectCompression(std::span<const uint8_t> head) {
 absl::Status CompressMember(Compression compression, std::span<const uint8_t> data,
                             std::vector<uint8_t>& out) {
   if (data.size() > std::numeric_limits<uInt>::max() / 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a compressed member of ", data.size(), " bytes would pass 2 GiB"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        data.size(), " bytes are too many for one compressed member; the limit is 2 GiB"));
   }
   return compression == Compression::kGzip ? CompressGzip(data, out) : CompressZstd(data, out);
 }

@@ -108,8 +108,8 @@ TEST_F(FeatureAlternativesTest, TwoOfThemAreAnError) {
   const std::string jpg = Text("jpg", "J"), png = Text("png", "P");
   EXPECT_THAT(Find(OneRecord({jpg, png})),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("feature 'jpg|png' stands for one of these, but the record has "
-                                 "'jpg' and 'png': name the one to read")));
+                       HasSubstr("the record has both 'jpg' and 'png', but feature 'jpg|png' may "
+                                 "match only one: name the one to read")));
   EXPECT_THAT(Find(OneRecord({png, jpg})),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'png' and 'jpg'")));
   ASSERT_OK(Find(OneRecord({jpg, jpg})));  // An entry that is written twice is one feature.
@@ -150,7 +150,7 @@ TEST_F(FeatureAlternativesTest, TheOneFoundHasItsTypeAndLength) {
   Want({{"jpg|png", FeatureType::kBytes, 3}});
   EXPECT_THAT(Find(OneRecord({Text("png", "four")})),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("feature 'jpg|png' has 4 bytes, the spec wants 3")));
+                       HasSubstr("feature 'jpg|png' has 4 bytes, but the spec expects 3")));
   EXPECT_THAT(Find(OneRecord({Entry("png", Int64Kind(1))})),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("feature 'jpg|png'")));
 }

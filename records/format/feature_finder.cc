@@ -20,13 +20,14 @@ size_t CountVarints(std::span<const uint8_t> run) {
 // Advice for the errors below, if a decode spec names the feature. The operations for which the
 // advice works are in parentheses.
 constexpr absl::string_view kLacking =
-    "; in --spec, `optional: true` (number, bytes, label) lets a record lack it";
+    ". To accept records without it, set `optional: true` (number, bytes, label) in the spec";
 constexpr absl::string_view kAnyNumber =
-    "; in --spec, `pad` or `ragged` (number, bytes) takes any number";
-constexpr absl::string_view kAnyLength = "; in --spec, `pad` or `ragged` (bytes) takes any length";
-constexpr absl::string_view kSeveral = "; in --spec, `list` (bytes) takes several";
-constexpr absl::string_view kList = ", which --spec reads by `feature_list`";
-constexpr absl::string_view kNoList = ", which --spec reads by `feature`";
+    ". To accept any number, use `pad` or `ragged` (number, bytes) in the spec";
+constexpr absl::string_view kAnyLength =
+    ". To accept any length, use `pad` or `ragged` (bytes) in the spec";
+constexpr absl::string_view kSeveral = ". To accept several, use `list` (bytes) in the spec";
+constexpr absl::string_view kList = "; to read it, use `feature_list` in the spec";
+constexpr absl::string_view kNoList = "; to read it, use `feature` in the spec";
 constexpr absl::string_view kCut = " (`truncate: true` cuts the rest)";
 
 // False for a holdout rule, which may use a feature of any type, or bytes of any length.
@@ -288,7 +289,7 @@ absl::Status FeatureFinder::WalkSteps(size_t i, std::span<const uint8_t> payload
         if (status.ok() && values.count != spec.variable->multiple) {
           status = absl::InvalidArgumentError(
               absl::StrCat("step ", step, " of feature list '", spec.name, "' has ", values.count,
-                           " values, the spec wants ", spec.variable->multiple));
+                           " values, but the spec expects ", spec.variable->multiple));
         }
         tally.count += values.count;
         tally.bytes += values.bytes;
@@ -304,7 +305,7 @@ absl::Status FeatureFinder::WalkLists(size_t i, std::span<const uint8_t> payload
   if (lists_.type != type && lists_.type != FeatureType::kNone) {
     return absl::InvalidArgumentError(
         absl::StrCat("feature '", ShownName(spec), "' holds ", FeatureTypeName(lists_.type),
-                     ", the spec wants ", FeatureTypeName(spec.type)));
+                     ", but the spec expects ", FeatureTypeName(spec.type)));
   }
   const uint32_t max_bytes = spec.variable ? spec.variable->max_bytes : VariableUse::kAny;
   size_t longest = 0;
@@ -326,7 +327,7 @@ absl::Status FeatureFinder::WalkLists(size_t i, std::span<const uint8_t> payload
   }
   if (type == FeatureType::kBytes && longest > max_bytes) {
     return absl::InvalidArgumentError(absl::StrCat("a value of feature '", spec.name, "' has ",
-                                                   longest, " bytes, the spec takes at most ",
+                                                   longest, " bytes, but the spec takes at most ",
                                                    max_bytes, kCut));
   }
   return absl::OkStatus();
@@ -336,13 +337,13 @@ absl::Status FeatureFinder::CheckFixed(size_t i, const Tally& tally) const {
   const FeatureUse& spec = specs_[i];
   const bool is_bytes = spec.type == FeatureType::kBytes;
   if (tally.count != (is_bytes ? 1 : spec.count)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("feature '", spec.name, "' has ", tally.count, " values, the spec wants ",
-                     is_bytes ? 1 : spec.count, is_bytes ? kSeveral : kAnyNumber));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "feature '", spec.name, "' has ", tally.count, " values, but the spec expects ",
+        is_bytes ? 1 : spec.count, is_bytes ? kSeveral : kAnyNumber));
   }
   if (is_bytes && spec.count != 0 && tally.bytes != spec.count) {
     return absl::InvalidArgumentError(absl::StrCat("feature '", ShownName(spec), "' has ",
-                                                   tally.bytes, " bytes, the spec wants ",
+                                                   tally.bytes, " bytes, but the spec expects ",
                                                    spec.count, kAnyLength));
   }
   return absl::OkStatus();
@@ -354,22 +355,22 @@ absl::Status FeatureFinder::CheckVariable(size_t i, const Tally& tally) const {
   const bool one_value = spec.type == FeatureType::kBytes && !use.list;
   if (one_value && tally.count != 1) {
     return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' has ", tally.count,
-                                                   " values, the spec wants 1", kSeveral));
+                                                   " values, but the spec expects 1", kSeveral));
   }
   const uint64_t count = one_value ? tally.bytes : tally.count;
   if (use.Allows(count)) return absl::OkStatus();
   const absl::string_view unit = one_value ? " bytes" : " values";
   const auto refuse = [&](absl::string_view wanted, uint64_t limit, absl::string_view advice = "") {
     return absl::InvalidArgumentError(absl::StrCat("feature '", ShownName(spec), "' has ", count,
-                                                   unit, ", the spec ", wanted, " ", limit,
+                                                   unit, ", but the spec ", wanted, " ", limit,
                                                    advice));
   };
   if (use.min_count == use.max_count && count != use.min_count) {
-    return refuse("wants", use.min_count, one_value ? kAnyLength : kAnyNumber);
+    return refuse("expects", use.min_count, one_value ? kAnyLength : kAnyNumber);
   }
-  if (count < use.min_count) return refuse("wants at least", use.min_count);
+  if (count < use.min_count) return refuse("expects at least", use.min_count);
   if (count > use.max_count) return refuse("takes at most", use.max_count, kCut);
-  if (count % use.multiple != 0) return refuse("wants a multiple of", use.multiple);
+  if (count % use.multiple != 0) return refuse("expects a multiple of", use.multiple);
   return refuse("can have at most", kMaxVariableCount);
 }
 
@@ -385,9 +386,9 @@ absl::Status FeatureFinder::CheckVariables(const FoundFeatures& found) const {
 }
 
 absl::Status FeatureFinder::TwoAlternatives(size_t i) const {
-  return absl::InvalidArgumentError(
-      absl::StrCat("feature '", specs_[i].name, "' stands for one of these, but the record has '",
-                   chosen_[i].other, "' and '", chosen_[i].name, "': name the one to read"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the record has both '", chosen_[i].other, "' and '", chosen_[i].name, "', but feature '",
+      specs_[i].name, "' may match only one: name the one to read in the spec"));
 }
 
 absl::Status FeatureFinder::Missing(size_t i, std::span<const uint8_t> payload) const {

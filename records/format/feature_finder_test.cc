@@ -87,17 +87,18 @@ TEST_F(FeatureFinderTest, NamesWhatIsWrong) {
   std::string d = Entry("d", BytesKind(kBoard)), s = Entry("s", Int64Kind(-7));
   const std::pair<std::string, std::string> cases[] = {
       {Example(d),
-       "feature 's' is missing or empty; the record has d; in --spec, `optional: true`"},
+       "feature 's' is missing or empty; the record has d. To accept records without it, "
+       "set `optional: true`"},
       {"", "feature 'd' is missing or empty; the record has none"},
       {Example(Entry("d", "") + s), "feature 'd' is missing or empty; the record has d, s"},
       {Example(d + Entry("s", Field(2, FloatField(1, 1)))),
-       "'s' holds float, the spec wants int64"},
+       "'s' holds float, but the spec expects int64"},
       {Example(d + Entry("s", Int64Kind(1) + Int64Kind(2))),
-       "'s' has 2 values, the spec wants 1; in --spec, `pad` or `ragged`"},
+       "'s' has 2 values, but the spec expects 1. To accept any "},
       {Example(Entry("d", BytesKind(kBoard) + BytesKind("")) + s), "'d' has 2 values"},
       {ChessExample(0, 0, 193),
-       "feature 'd' has 193 bytes, the spec wants 194; in --spec, `pad` or `ragged`"},
-      {ChessExample(0, 0, 195), "feature 'd' has 195 bytes, the spec wants 194"}};
+       "feature 'd' has 193 bytes, but the spec expects 194. To accept any "},
+      {ChessExample(0, 0, 195), "feature 'd' has 195 bytes, but the spec expects 194"}};
   for (const auto& [payload, message] : cases) {
     EXPECT_THAT(Find(payload), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
   }

@@ -112,7 +112,7 @@ TEST(VariableFeatureTest, OnlyAFeatureOfASpecIsOneThatASpecCanLetRecordsLack) {
   One of_spec(Use("f", FeatureType::kFloat)), holdout(Use("f", FeatureType::kNone));
   const std::string payload = Example(Entry("g", Floats({1})));
   EXPECT_THAT(of_spec.Find(payload).message(), HasSubstr("`optional: true`"));
-  EXPECT_THAT(holdout.Find(payload).message(), Not(HasSubstr("--spec")));
+  EXPECT_THAT(holdout.Find(payload).message(), Not(HasSubstr("in the spec")));
 }
 
 TEST(VariableFeatureTest, RefusesOtherCounts) {
@@ -121,25 +121,28 @@ TEST(VariableFeatureTest, RefusesOtherCounts) {
     return std::string(finder.Find(Example(Entry("x", kind))).message());
   };
   EXPECT_EQ(refused(Use("x", FeatureType::kInt64, {.max_count = 2}), Ints({1, 2, 3})),
-            "feature 'x' has 3 values, the spec takes at most 2 (`truncate: true` cuts the rest)");
+            "feature 'x' has 3 values, but the spec takes at most 2 (`truncate: true` cuts the "
+            "rest)");
   EXPECT_EQ(refused(Use("x", FeatureType::kInt64, {.min_count = 2}), Ints({1})),
-            "feature 'x' has 1 values, the spec wants at least 2");
+            "feature 'x' has 1 values, but the spec expects at least 2");
   EXPECT_EQ(refused(Use("x", FeatureType::kFloat, {.min_count = 2, .max_count = 2}), Floats({1})),
-            "feature 'x' has 1 values, the spec wants 2; in --spec, `pad` or `ragged` (number, "
-            "bytes) takes any number");
+            "feature 'x' has 1 values, but the spec expects 2. To accept any number, use `pad` or "
+            "`ragged` (number, bytes) in the spec");
   EXPECT_EQ(refused(Use("x", FeatureType::kFloat, {.multiple = 3}), Floats({1, 2, 3, 4})),
-            "feature 'x' has 4 values, the spec wants a multiple of 3");
+            "feature 'x' has 4 values, but the spec expects a multiple of 3");
   EXPECT_EQ(refused(Use("x", FeatureType::kBytes), Bytes({"a", "b"})),
-            "feature 'x' has 2 values, the spec wants 1; in --spec, `list` (bytes) takes several");
+            "feature 'x' has 2 values, but the spec expects 1. To accept several, use `list` "
+            "(bytes) in the spec");
   EXPECT_EQ(refused(Use("x", FeatureType::kBytes, {.max_count = 3}), Bytes({"abcd"})),
-            "feature 'x' has 4 bytes, the spec takes at most 3 (`truncate: true` cuts the rest)");
+            "feature 'x' has 4 bytes, but the spec takes at most 3 (`truncate: true` cuts the "
+            "rest)");
   EXPECT_EQ(
       refused(Use("x", FeatureType::kBytes, {.list = true, .max_bytes = 3}),
               Bytes({"abc", "abcd"})),
-      "a value of feature 'x' has 4 bytes, the spec takes at most 3 (`truncate: true` cuts the "
+      "a value of feature 'x' has 4 bytes, but the spec takes at most 3 (`truncate: true` cuts the "
       "rest)");
   EXPECT_EQ(refused(Use("x", FeatureType::kBytes), Ints({1})),
-            "feature 'x' holds int64, the spec wants bytes");
+            "feature 'x' holds int64, but the spec expects bytes");
 }
 
 TEST(VariableFeatureTest, ARememberedLayoutDoesNotHideATooLongList) {
@@ -206,12 +209,12 @@ TEST(SequenceTest, NamesTheStepThatIsWrong) {
       Use("x", FeatureType::kFloat, {.sequence = true, .max_count = 4, .multiple = 2});
   const std::pair<std::string, std::string> cases[] = {
       {ListEntry("x", {Floats({1, 2}), Floats({3})}),
-       "step 1 of feature list 'x' has 1 values, the spec wants 2"},
+       "step 1 of feature list 'x' has 1 values, but the spec expects 2"},
       {ListEntry("x", {Floats({1, 2}), ""}),
-       "step 1 of feature list 'x' has 0 values, the spec wants 2"},
-      {ListEntry("x", {Ints({1, 2})}), "feature 'x' holds int64, the spec wants float"},
+       "step 1 of feature list 'x' has 0 values, but the spec expects 2"},
+      {ListEntry("x", {Ints({1, 2})}), "feature 'x' holds int64, but the spec expects float"},
       {ListEntry("x", {Floats({1, 2}), Floats({1, 2}), Floats({1, 2})}),
-       "feature 'x' has 6 values, the spec takes at most 4"},
+       "feature 'x' has 6 values, but the spec takes at most 4"},
       {ListEntry("y", {Floats({1, 2})}), "feature list 'x' is missing or empty; the record has y"}};
   for (const auto& [lists, message] : cases) {
     One finder(use);
@@ -222,12 +225,13 @@ TEST(SequenceTest, NamesTheStepThatIsWrong) {
 
 TEST(SequenceTest, TellsAFeatureFromAFeatureListOfThatName) {
   One list(Use("x", FeatureType::kFloat, {.sequence = true}));
-  EXPECT_THAT(list.Find(Example(Entry("x", Floats({1})))).message(),
-              HasSubstr("the record has none, and a feature 'x', which --spec reads by `feature`"));
+  EXPECT_THAT(
+      list.Find(Example(Entry("x", Floats({1})))).message(),
+      HasSubstr("the record has none, and a feature 'x'; to read it, use `feature` in the spec"));
   One feature(Use("x", FeatureType::kFloat));
   const std::string payload = SequenceExample("", ListEntry("x", {Floats({1})}));
   EXPECT_THAT(feature.Find(payload).message(),
-              HasSubstr("and a feature list 'x', which --spec reads by `feature_list`"));
+              HasSubstr("and a feature list 'x'; to read it, use `feature_list` in the spec"));
 }
 
 TEST(SequenceTest, ReportsEveryCut) {
@@ -244,8 +248,10 @@ TEST(SequenceTest, ReportsEveryCut) {
 
 TEST(PayloadTest, HasANameInErrors) {
   One finder({"", FeatureType::kBytes, 4});
-  EXPECT_THAT(finder.Find("12345678").message(),
-              HasSubstr("feature 'record' has 8 bytes, the spec wants 4; in --spec, `pad`"));
+  EXPECT_THAT(
+      finder.Find("12345678").message(),
+      HasSubstr("feature 'record' has 8 bytes, but the spec expects 4. To accept any length, "
+                "use `pad`"));
 }
 
 TEST(PayloadTest, IsAnyBytes) {

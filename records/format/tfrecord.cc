@@ -47,7 +47,8 @@ absl::Status DiagnoseFrame(std::span<const uint8_t> data, size_t at, uint64_t ba
   const size_t left = at <= data.size() ? data.size() - at : 0;
   const uint64_t offset = base + at;
   if (left < kFrameHeaderBytes) {
-    return Damaged(offset, absl::StrCat("cut: ", left, " of the header's 12 bytes are there"));
+    return Damaged(offset,
+                   absl::StrCat("truncated: ", left, " of the header's 12 bytes are there"));
   }
   const uint8_t* p = data.data() + at;
   const uint64_t length = Load64(p);
@@ -73,9 +74,9 @@ uint8_t* Store(T value, uint8_t* out) {
 }  // namespace
 
 absl::Status CutFrameError(uint64_t offset, uint64_t length, uint64_t left) {
-  return Damaged(offset,
-                 absl::StrCat("cut: a payload of ", length, " bytes and its CRC do not fit ",
-                              "in the ", left, " bytes left"));
+  return Damaged(
+      offset, absl::StrCat("truncated: its payload of ", length, " bytes and its CRC do not fit ",
+                           "into the ", left, " bytes that are left"));
 }
 
 uint64_t FrameLength(std::span<const uint8_t> data) { return Load64(data.data()); }

@@ -68,8 +68,9 @@ TEST(TfRecordTest, ReportsACutAtEveryByte) {
       EXPECT_OK(status);
       continue;
     }
-    EXPECT_THAT(status, StatusIs(absl::StatusCode::kDataLoss,
-                                 HasSubstr(absl::StrCat("record at offset ", start, ": cut"))));
+    EXPECT_THAT(status,
+                StatusIs(absl::StatusCode::kDataLoss,
+                         HasSubstr(absl::StrCat("record at offset ", start, ": truncated"))));
   }
 }
 
@@ -90,7 +91,7 @@ TEST(TfRecordTest, RefusesLengthsNearTwoTo64) {
     std::vector<uint8_t> data = HeaderOf(std::numeric_limits<uint64_t>::max() - below);
     data.resize(64);
     EXPECT_THAT(ParseFrame(data, 0, Verify::kPayload),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("do not fit in the 52 bytes")));
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("do not fit into the 52 bytes")));
   }
 }
 

@@ -8,11 +8,12 @@ namespace penstock {
 std::string Describe(const ImageCounts& counts) {
   std::string text;
   if (counts.truncated > 0) {
-    text = absl::StrCat(Counted(counts.truncated, "file was", "files were"), " cut and filled");
+    text = absl::StrCat(Counted(counts.truncated, "truncated file was", "truncated files were"),
+                        " filled");
   }
   if (counts.warnings > 0) {
     absl::StrAppend(&text, text.empty() ? "" : ", ",
-                    Counted(counts.warnings, "warning", "warnings"), " of the decoder");
+                    Counted(counts.warnings, "decoder warning", "decoder warnings"));
   }
   return text;
 }

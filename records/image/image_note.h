@@ -34,7 +34,7 @@ struct ImageCounts {
   }
 };
 
-// "3 files were cut and filled, 5 warnings of the decoder". Empty if there is nothing to report.
+// "3 truncated files were filled, 5 decoder warnings". Empty if there is nothing to report.
 std::string Describe(const ImageCounts& counts);
 
 }  // namespace penstock

@@ -73,10 +73,13 @@ absl::Status ImageOps::Validate() const {
                                 " is missing, or not 1 to ", kMaxSide, " on each side"));
   }
   if (!(flip_probability >= 0 && flip_probability <= 1)) {
-    return Invalid(absl::StrCat("image: flip ", flip_probability, " is no probability, 0 to 1"));
+    return Invalid(absl::StrCat("image: flip is ", flip_probability,
+                                ", but must be a probability from 0 to 1"));
   }
   if (scaled_decoding && interpolation == Interpolation::kNearest) {
-    return Invalid("image: scaled_decoding blends pixels: not with interpolation NEAREST");
+    return Invalid(
+        "image: scaled_decoding cannot be used with interpolation NEAREST, because it blends "
+        "pixels: remove one of them");
   }
   if (scaled_decoding && std::holds_alternative<RandomCropOp>(crop)) {
     return Invalid("image: random_crop does not resize, so scaled_decoding has no use: remove it");

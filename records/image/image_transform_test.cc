@@ -86,7 +86,7 @@ TEST_F(ImageTransformTest, RefusesPicturesTooSmallForARandomCrop) {
   ImageOps ops;
   ops.crop = RandomCropOp{{120, 20}, 4, Padding::kZero};
   EXPECT_THAT(Apply(Photo(), ops), StatusIs(absl::StatusCode::kInvalidArgument,
-                                            HasSubstr("97x61 pixels with 4 around")));
+                                            HasSubstr("97x61 pixels with padding 4")));
 }
 
 TEST_F(ImageTransformTest, RefusesPicturesTooLongToResize) {

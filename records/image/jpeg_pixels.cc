@@ -234,8 +234,7 @@ absl::Status JpegPixels::State::Failure() const {
           absl::StrCat("JPEG: more than ", options->limits.max_scans,
                        " scans: encode the image again, or raise max_scans in the spec's image"));
     case Stop::kOtherHeader:
-      return absl::DataLossError(
-          "JPEG: the header can be read in two ways: encode the image again");
+      return absl::DataLossError("JPEG: the header is ambiguous: encode the image again");
     case Stop::kLibrary:
       break;
   }

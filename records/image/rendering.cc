@@ -64,10 +64,10 @@ absl::StatusOr<Rendering> Of(const RandomCropOp& op, const Context& context) {
   const Size size = context.picture;
   const uint64_t around = 2 * uint64_t{op.pixels_around};
   if (size.width + around < op.output.width || size.height + around < op.output.height) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("random_crop: a picture of ", size.width, "x", size.height, " pixels with ",
-                     op.pixels_around, " around it has no part of ", op.output.width, "x",
-                     op.output.height, ": use more padding, or an operation that resizes"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "random_crop: a picture of ", size.width, "x", size.height, " pixels with padding ",
+        op.pixels_around, " is smaller than the crop of ", op.output.width, "x", op.output.height,
+        ": use more padding, or an operation that resizes"));
   }
   return PaddedCrop{.picture = size,
                     .rect = RandomCrop(size, op.output, op.pixels_around, context.uniforms),

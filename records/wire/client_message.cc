@@ -151,8 +151,9 @@ ChunkRef FromProto(const v1::ChunkRef& chunk) {
 
 absl::Status CheckChunk(const v1::OpenWindow& window, const v1::ChunkRef& chunk) {
   if (chunk.shard() < static_cast<uint32_t>(window.shard_size())) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("window ", window.window(), ": chunk of shard ",
-                                                 chunk.shard(), " of ", window.shard_size()));
+  return absl::InvalidArgumentError(
+      absl::StrCat("window ", window.window(), ": a chunk refers to shard ", chunk.shard(),
+                   ", but the window has ", window.shard_size(), " shards"));
 }
 
 absl::Status CheckCounts(const v1::OpenWindow& window) {
@@ -195,8 +196,8 @@ absl::StatusOr<std::vector<DamagedRecord>> DamagedOf(const v1::OpenWindow& windo
   }
   for (const v1::DamagedRecord& damaged : window.spare_damaged()) {
     if (!window.has_spare()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("window ", window.window(), ": damaged records of a spare that it has not"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "window ", window.window(), ": lists damaged records of a spare, but has no spare"));
     }
     out.push_back({chunks, damaged.record(), damaged.rest_of_chunk()});
   }

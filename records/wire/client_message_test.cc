@@ -143,9 +143,11 @@ TEST(ClientMessageTest, ASpareIsNotAmongTheChunks) {
 
 TEST(ClientMessageTest, RefusesASpareThatCannotBe) {
   EXPECT_THAT(ParseDamaged([](auto& w) { w.mutable_spare()->set_shard(1); }),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("shard 1 of 1")));
-  EXPECT_THAT(ParseDamaged([](auto& w) { w.add_spare_damaged(); }),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("spare that it has not")));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("refers to shard 1, but the window has 1 shards")));
+  EXPECT_THAT(
+      ParseDamaged([](auto& w) { w.add_spare_damaged(); }),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("lists damaged records of a spare")));
   EXPECT_THAT(ParseDamaged([](auto& w) {
                 w.mutable_spare()->set_shard(0);
                 w.add_damaged()->set_chunk(2);
@@ -212,7 +214,8 @@ TEST(ClientMessageTest, RefusesUnknownDtypes) {
 
 TEST(ClientMessageTest, RefusesChunkOfAnUnlistedShard) {
   EXPECT_THAT(ParseDamaged([](auto& w) { w.mutable_chunk(1)->set_shard(1); }),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("shard 1 of 1")));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("refers to shard 1, but the window has 1 shards")));
 }
 
 TEST(ClientMessageTest, RefusesTooManyChunks) {

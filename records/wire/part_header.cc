@@ -61,7 +61,7 @@ class Reader {
       value |= uint64_t{byte & 0x7fu} << shift;
       if (byte < 0x80) return value;
     }
-    return AtEnd() ? Beyond("a number without end") : Damaged("a number without end");
+    return AtEnd() ? Beyond("a varint without an end") : Damaged("a varint without an end");
   }
 
   absl::StatusOr<uint32_t> Fixed32() {

@@ -70,7 +70,7 @@ absl::StatusOr<ServerMessage> FromProto(const v1::Error& error) {
   } else if (error.has_window()) {
     out.window = error.window();
   } else {
-    return absl::InvalidArgumentError("Error of neither a request nor a window");
+    return absl::InvalidArgumentError("an Error names neither a request nor a window");
   }
   out.status = absl::Status(static_cast<absl::StatusCode>(error.code()), error.message());
   out.needs_spare = error.needs_spare();

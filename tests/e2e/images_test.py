@@ -194,7 +194,7 @@ class ImagesTest(ProcessTestCase):
         ranks = self.read_in_ranks(two, 4, spec=spec)  # The ranks' strips are in shared blocks.
         self.assertEqual(sum(told["truncated_images"] for told in ranks), 2 * len(cut))
         shown = self.check_run("penstock", *(a for a in self.args(one, spec=spec) if a not in ("--json", "-")))
-        self.assertIn(f"images   {2 * len(cut)} files were cut and filled", shown.stdout)
+        self.assertIn(f"images   {2 * len(cut)} truncated files were filled", shown.stdout)
 
     def test_a_broken_image_ends_the_job_by_default(self):
         self.index({150})

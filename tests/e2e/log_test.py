@@ -63,11 +63,11 @@ class LogTest(ProcessTestCase):
         server = self.start_server("--log-format", "json", "--memory-budget", "128KiB")
         result = run("penstock", *self.stream_args(server.address), "--server-timeout", "5s")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("side by side", result.stderr)
+        self.assertIn("other windows in use", result.stderr)
         self.end(server)
         refused = self.named(server, "windows refused")
         self.assertEqual(len(refused), 1, refused)
-        self.assertIn("side by side", refused[0]["error"])
+        self.assertIn("other windows in use", refused[0]["error"])
 
 
 if __name__ == "__main__":

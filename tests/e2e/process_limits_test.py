@@ -33,7 +33,7 @@ class AddressSpaceTest(ProcessTestCase):
         server = self.serve(mebibytes, *args)
         if server.poll() is not None:
             self.assertEqual(server.returncode, 1, server.log())
-            self.assertIn("of addresses and needs ", server.log())
+            self.assertIn("too little address space: ", server.log())
             self.assertIn("raise the limit (ulimit -v), or give a smaller --memory-budget",
                           server.log())
             return False
@@ -75,7 +75,7 @@ class AddressSpaceOfClientsTest(ProcessTestCase):
                 self.assertIn(expected, result.stdout)
             else:
                 self.assertEqual(result.returncode, 1, (mebibytes, result.stderr))
-                self.assertIn("of addresses and needs ", result.stderr)
+                self.assertIn("too little address space: ", result.stderr)
         self.assertEqual(codes, sorted(codes, reverse=True))
 
     def test_a_training_says_why_it_cannot(self):
@@ -85,7 +85,7 @@ class AddressSpaceOfClientsTest(ProcessTestCase):
                      "--steps", 1, preexec_fn=limit(resource.RLIMIT_AS, 250 * MIB),
                      env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
         self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertIn("of addresses and needs ", result.stderr)
+        self.assertIn("too little address space: ", result.stderr)
 
 
 class DescriptorsTest(ProcessTestCase):
@@ -94,8 +94,8 @@ class DescriptorsTest(ProcessTestCase):
     def check(self, program, *args):
         result = run(program, *args, preexec_fn=limit(resource.RLIMIT_NOFILE, 8))
         self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertRegex(result.stderr, r"this process may have 8 descriptors and needs \d+ at "
-                         r"least, for \d are open: raise the limit of descriptors \(ulimit -n;")
+        self.assertRegex(result.stderr, r"too few file descriptors: the limit is 8, \d are open, and at "
+                         r"least \d+ are needed; raise the limit \(ulimit -n;")
         self.assertNotIn("still waiting", result.stderr)
 
     def test_a_server(self):
@@ -112,7 +112,7 @@ class DescriptorsTest(ProcessTestCase):
             if server.poll() is None:
                 break
             self.assertEqual(server.returncode, 1, server.log())
-            self.assertIn(f"this process may have {most} descriptors and needs ", server.log())
+            self.assertIn(f"too few file descriptors: the limit is {most}, ", server.log())
         server.wait_serving()
         server.drain()
         self.assertEqual(server.wait(TIMEOUT_S), 0, server.log())

@@ -14,8 +14,8 @@ FEW_THREADS = os.environ.get("PENSTOCK_FEW_THREADS", str(
 HANGING_GRPC = os.environ.get("PENSTOCK_HANGING_GRPC", str(
     BIN.parent / "tests/libpenstock_hanging_grpc.so"))
 MOST = 120  # More than any of these programs needs here.
-CAUSE = "can be started: Resource temporarily unavailable; this process has "
-CURE = ": raise the limit of threads (ulimit -u, "
+CAUSE = ": Resource temporarily unavailable; this process has "
+CURE = " threads. Raise the limit of threads (ulimit -u, "
 
 
 class ThreadsTestCase(ProcessTestCase):
@@ -30,7 +30,7 @@ class ThreadsTestCase(ProcessTestCase):
 
     def assert_says_why(self, code, text):
         self.assertEqual(code, 1, text)
-        for part in ("no thread ", CAUSE, CURE):
+        for part in ("cannot start a thread ", CAUSE, CURE):
             self.assertIn(part, text)
         self.assertNotIn("terminate", text)
 
@@ -101,7 +101,7 @@ class OwnThreadsTest(ThreadsTestCase):
         command = ["penstock", *self.stream_args(server.address)]
         threads, without = self.first_that_works(*command)
         self.assertEqual(self.digest_of(without), self.stream("local:")["digest"])
-        self.assertIn("no thread that asks for shared memory",
+        self.assertIn("cannot start a thread that asks for shared memory",
                       json.loads(without.stdout)["servers"][0]["shared_memory"])
         enough = self.run_with(threads + 1, *command)
         self.assertEqual(json.loads(enough.stdout)["servers"][0]["shared_memory"], "ok")

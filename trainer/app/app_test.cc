@@ -385,8 +385,8 @@ TEST(ReportTest, FilledImagesAreCounted) {
   const auto json = nlohmann::json::parse(SummaryJson({}, RowKind::kImages, input));
   EXPECT_EQ(json["truncated_images"], 3);
   EXPECT_EQ(json["image_warnings"], 5);
-  EXPECT_EQ(Describe(input.images), "3 files were cut and filled, 5 warnings of the decoder");
-  EXPECT_EQ(Describe(ImageCounts{.truncated = 1}), "1 file was cut and filled");
+  EXPECT_EQ(Describe(input.images), "3 truncated files were filled, 5 decoder warnings");
+  EXPECT_EQ(Describe(ImageCounts{.truncated = 1}), "1 truncated file was filled");
   EXPECT_EQ(Describe(ImageCounts{}), "");
 }
 
