@@ -33,7 +33,7 @@ void Configure(grpc::ServerBuilder& builder) {
 
 absl::Status CheckTls(const ServerOptions& options) {
   if (options.tls_cert.empty() != options.tls_key.empty()) {
-    return absl::InvalidArgumentError("--tls-cert and --tls-key belong together");
+    return absl::InvalidArgumentError("--tls-cert and --tls-key must be given together");
   }
   if (!options.tls_client_ca.empty() && options.tls_cert.empty()) {
     return absl::InvalidArgumentError("--tls-client-ca needs --tls-cert and --tls-key");

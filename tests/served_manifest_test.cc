@@ -238,7 +238,7 @@ TEST_F(ServedManifestTest, AServerThatKeepsSilentIsLeft) {
   const SilentPort silent;
   EXPECT_THAT(CallForManifest(silent.address(), {}, "m.pb", {.silence = absl::Milliseconds(200)}),
               StatusIs(absl::StatusCode::kUnavailable,
-                       AllOf(HasSubstr(silent.address()), HasSubstr("says nothing"))));
+                       AllOf(HasSubstr(silent.address()), HasSubstr("sends nothing"))));
 }
 
 // The second check is during the call, or after it has failed.

@@ -291,7 +291,7 @@ TEST_F(DatasetCommandsTest, DecodesOtherRecordsWithAMadeSpec) {
   }
   const std::string path = folder_.Write("b.tfrecord", shard.text());
   ASSERT_EQ(Run({"decode", path, "-o", folder_.File("made")}), 0) << error_;
-  EXPECT_THAT(error_, HasSubstr("no --spec: one made from the features is used"));
+  EXPECT_THAT(error_, HasSubstr("no --spec given: using a decode spec made from the features"));
   EXPECT_TRUE(std::filesystem::exists(folder_.File("made/id.npy")));
   EXPECT_TRUE(std::filesystem::exists(folder_.File("made/text_length.npy")));
   EXPECT_EQ(Run({"decode", path, "--spec", "chess", "-o", folder_.File("chess")}), 1);

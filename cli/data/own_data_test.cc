@@ -200,7 +200,7 @@ TEST_F(OwnDataTest, StreamsWithTheStoredSpecOrAMadeOne) {
   WriteTable("a.tfrecord", 400);
   const std::vector<std::string> stream = {"stream", folder_.path(), "--global-batch-size", "50"};
   ASSERT_EQ(Run(stream), 0) << error_;
-  EXPECT_THAT(error_, HasSubstr("no --spec: one made from the features is used"));
+  EXPECT_THAT(error_, HasSubstr("no --spec given: using a decode spec made from the features"));
   EXPECT_THAT(out_, AllOf(HasSubstr("rows     400 in 8 steps"), HasSubstr(" rows/s, ")));
   const std::string spec =
       folder_.Write("my.textproto", R"(tensor { name: "id" label { feature: "id" } })");
@@ -280,10 +280,11 @@ TEST_F(OwnDataTest, AnErrorOfARecordNamesTheSpecThatNobodyNamed) {
   ASSERT_EQ(Run({"index", folder_.path(), "--spec", spec}), 0) << error_;
   EXPECT_EQ(Run({"stream", folder_.path(), "--spec", spec, "--global-batch-size", "100"}), 1);
   EXPECT_THAT(error_, AllOf(HasSubstr("feature 'id': I32 cannot hold 1099511627776 exactly"),
-                            Not(HasSubstr("; read by"))));
+                            Not(HasSubstr("; decoded with"))));
   EXPECT_EQ(Run({"stream", folder_.path(), "--global-batch-size", "100"}), 1);
-  EXPECT_THAT(error_, AllOf(HasSubstr("feature 'id': I32 cannot hold 1099511627776 exactly"),
-                            HasSubstr("; read by the manifest's spec (--spec names another)\n")));
+  EXPECT_THAT(error_,
+              AllOf(HasSubstr("feature 'id': I32 cannot hold 1099511627776 exactly"),
+                    HasSubstr("; decoded with the manifest's spec (--spec names another)\n")));
 }
 
 TEST_F(OwnDataTest, AStoredSpecIsShownAndRemoved) {

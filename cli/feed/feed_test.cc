@@ -245,8 +245,8 @@ TEST(FeedRequestsTest, RefusesNonsense) {
 
 TEST(FeedTextTest, DamageHasItsPlaceInFields) {
   const auto error = nlohmann::json::parse(ErrorText(absl::DataLossError(
-      "/data/a b.tfrecord: chunk at offset 4096, record 17 (record 90 of the shard) is damaged "
-      "since it was indexed")));
+      "/data/a b.tfrecord: chunk at offset 4096, record 17 (record 90 of the shard) was "
+      "damaged after it was indexed")));
   EXPECT_EQ(error["shard"], "/data/a b.tfrecord");
   EXPECT_EQ(error["code"], "DATA_LOSS");
   EXPECT_EQ(error["offset"], 4096);

@@ -33,7 +33,8 @@ void AddWarningsOfLocalFlags(const LoaderFlags& flags, std::vector<std::string>&
                                                    {"--memory-budget", flags.memory_budget != "0"}};
   for (const auto& [flag, given] : of_local) {
     if (given)
-      warnings.push_back(absl::StrCat(flag, " is ignored: it applies to --servers local: only"));
+      warnings.push_back(
+          absl::StrCat(flag, " has no effect here: it applies to --servers local: only"));
   }
 }
 

@@ -251,7 +251,7 @@ TEST_F(StreamCommandTest, WrongUseExitsWithTwo) {
 TEST_F(StreamCommandTest, NamesAManifestWithoutRecords) {
   scratch_.Write("empty.tfrecord", "");
   EXPECT_EQ(Run({"stream", scratch_.path()}), 1);
-  EXPECT_THAT(error_, HasSubstr("the manifest in " + scratch_.path() + ": it lists no records"));
+  EXPECT_THAT(error_, HasSubstr("the manifest in " + scratch_.path() + ": no records are listed"));
 }
 
 TEST_F(StreamCommandTest, ACursorThatDoesNotFitIsWrongUseAndNamed) {
@@ -272,12 +272,13 @@ TEST_F(StreamCommandTest, FailuresExitWithOneAndSayWhy) {
   EXPECT_EQ(Stream({"--ids", "/dev/full"}), 1);
   EXPECT_THAT(error_, HasSubstr("No space left"));
   EXPECT_EQ(Stream({"--threads", "1", "--memory-budget", "64MiB", "--steps", "1"}), 0);
-  EXPECT_EQ(error_.find("is ignored"), std::string::npos);
+  EXPECT_EQ(error_.find("has no effect"), std::string::npos);
   EXPECT_EQ(Stream({"--servers", "127.0.0.1:1,127.0.0.1:2", "--server-timeout", "300ms",
                     "--threads", "1", "--memory-budget", "64MiB"}),
             1);
-  EXPECT_THAT(error_, AllOf(HasSubstr("--threads is ignored: it applies to --servers local: only"),
-                            HasSubstr("--memory-budget is ignored: ")));
+  EXPECT_THAT(error_,
+              AllOf(HasSubstr("--threads has no effect here: it applies to --servers local: only"),
+                    HasSubstr("--memory-budget has no effect here")));
   EXPECT_THAT(error_,
               AllOf(HasSubstr("300ms"), HasSubstr("127.0.0.1:1: "), HasSubstr("127.0.0.1:2: ")));
 }

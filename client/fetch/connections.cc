@@ -83,8 +83,9 @@ void Connections::NoteAway(ServerEntry& server) {
   actions_.Report(absl::StrCat(
       ServerTable::Reason(server),
       news == Told::kRefused
-          ? absl::StrCat(": asked again every ", absl::FormatDuration(kAskRefusedAfter))
-          : absl::StrCat(": away for ", absl::FormatDuration(away), ", still tried")));
+          ? absl::StrCat("; the server is tried again every ",
+                         absl::FormatDuration(kAskRefusedAfter))
+          : absl::StrCat("; unreachable for ", absl::FormatDuration(away), ", still retrying")));
 }
 
 // Called when rows have come. Hello alone does not count: the server may die of what it is asked
@@ -93,7 +94,7 @@ void Connections::NoteBack(ServerEntry& server) {
   server.away_since = absl::InfiniteFuture();
   if (std::exchange(server.told, ServerEntry::Told::kNothing) == ServerEntry::Told::kNothing)
     return;
-  actions_.Report(absl::StrCat(server.address, " is there again"));
+  actions_.Report(absl::StrCat(server.address, " answers again"));
 }
 
 // The server reported this itself, so it is well.
@@ -103,9 +104,10 @@ void Connections::NoteStarved(ServerEntry& server) {
   server.starved_at = clock_.now();
   if (clock_.now() < server.told_starved_at + kTellStarvedEvery) return;
   server.told_starved_at = clock_.now();
-  actions_.Report(absl::StrCat(server.address,
-                               ": has no memory for what this client reads while others read: "
-                               "each waits for its turn (--memory-budget of penstock-server)"));
+  actions_.Report(
+      absl::StrCat(server.address,
+                   ": not enough memory for all clients that read at once, so they take "
+                   "turns; raise --memory-budget of penstock-server"));
 }
 
 void Connections::NoteSet(bool all_known) {
@@ -116,7 +118,7 @@ void Connections::NoteSet(bool all_known) {
 absl::Status Connections::CheckRefused() const {
   if (!servers_.AllRefused() || OthersMayCome()) return absl::OkStatus();
   return absl::Status(servers_.FirstRefusal().code(),
-                      absl::StrCat("no server can be used: ", servers_.Reasons()));
+                      absl::StrCat("every server refused this client: ", servers_.Reasons()));
 }
 
 absl::Status Connections::CheckAlone(absl::string_view more) {

@@ -27,7 +27,8 @@ bool SameRecord(const Damage& a, const Damage& b) {
 
 std::string DamageName(const Damage& damage) {
   return absl::StrCat(damage.shard, ": chunk at offset ", damage.chunk_offset, ", record ",
-                      damage.record, damage.rest_of_chunk ? " and all that follow in it" : "");
+                      damage.record,
+                      damage.rest_of_chunk ? " and all later records of the chunk" : "");
 }
 
 absl::Status DamageJudge::Check(const WindowEntry& window, const StreamError& error) const {
@@ -35,10 +36,9 @@ absl::Status DamageJudge::Check(const WindowEntry& window, const StreamError& er
   const bool lost = error.status.code() == absl::StatusCode::kDataLoss;
   if (!lost || (error.damage && error.needs_spare)) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "sent ", absl::StatusCodeToString(error.status.code()), " with ",
-        error.damage ? "a damaged record" : "", error.damage && error.needs_spare ? " and " : "",
-        error.needs_spare ? "the wish for a spare" : "", ": DATA_LOSS has one of them, and no ",
-        "other code has any"));
+        "sent an invalid error: ", absl::StatusCodeToString(error.status.code()), " with ",
+        error.damage ? "`damage`" : "", error.damage && error.needs_spare ? " and " : "",
+        error.needs_spare ? "`needs_spare`" : "", "; only DATA_LOSS may have one of the two"));
   }
   return error.damage ? CheckPlace(window, *error.damage) : CheckEmpty(window);
 }
@@ -59,8 +59,8 @@ absl::Status DamageJudge::CheckPlace(const WindowEntry& window, const Damage& da
   if (within) return absl::OkStatus();
   Damage named = damage;
   if (named.shard.size() > kLongestName) named.shard.resize(kLongestName);
-  return absl::FailedPreconditionError(absl::StrCat(
-      "called ", DamageName(named), " damaged, which ", WindowName(window.id), " does not have"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("reported damage outside of ", WindowName(window.id), ": ", DamageName(named)));
 }
 
 // The claim can be true only if at least as many records of each chunk are listed as damaged as the
@@ -71,9 +71,9 @@ absl::Status DamageJudge::CheckEmpty(const WindowEntry& window) const {
     const uint32_t damaged = NumDamaged(chunk);
     if (damaged >= plan_.chunk_rows(chunk)) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat("found no good record in ", WindowName(window.id), ", but ", damaged, " of ",
-                     plan_.chunk_rows(chunk), " records of ",
-                     actions_.NameChunks(std::span(&chunk, 1)), " were called damaged"));
+        absl::StrCat("reported no good record in ", WindowName(window.id), ", but only ", damaged,
+                     " of ", plan_.chunk_rows(chunk), " records of ",
+                     actions_.NameChunks(std::span(&chunk, 1)), " were reported as damaged"));
   }
   return absl::OkStatus();
 }
@@ -110,8 +110,8 @@ DamageRuling DamageJudge::Hear(absl::Time now, const ServerEntry& server, Window
   if (AwaitsSecondOpinion(now, server, window, damage)) return {Verdict::kAskLater};
   if (++window.damage_reports > kMaxDamageReports) {
     return {Verdict::kFail,
-            Annotate(error.status, absl::StrCat(server.address, ", after ", kMaxDamageReports,
-                                                " reports that do not agree"))};
+            Annotate(error.status, absl::StrCat(server.address, ": after ", kMaxDamageReports,
+                                                " contradicting damage reports"))};
   }
   // The window was opened before that was known.
   if (IsAgreed(damage)) return {Verdict::kAskAgain};
@@ -144,16 +144,18 @@ bool DamageJudge::AwaitsSecondOpinion(absl::Time now, const ServerEntry& server,
 DamageRuling DamageJudge::Agree(const DamageDoubt& doubt, const ServerEntry& second,
                                 WindowEntry& window) {
   const std::string& first = servers_[doubt.server].address;
-  const std::string agree = servers_.AreOne(doubt.server, second.index)
-                                ? absl::StrCat(first, " says so twice, and no other could be asked")
-                                : absl::StrCat(first, " and ", second.address, " agree");
+  const std::string agree =
+      servers_.AreOne(doubt.server, second.index)
+          ? absl::StrCat(first, " reported it twice; no other server could be asked")
+          : absl::StrCat("reported by ", first, " and ", second.address);
   if (on_error_ == OnError::kFail) {
-    return {Verdict::kFail,
-            absl::DataLossError(absl::StrCat(
-                NameOf(doubt.damage), " is damaged since it was indexed (", agree,
-                "): ", doubt.status.message(), ". Restore the shard; or index again with ",
-                "--exclude-corrupt; or go on with --on-error replace, which takes another record ",
-                "instead"))};
+    return {
+        Verdict::kFail,
+        absl::DataLossError(absl::StrCat(
+            NameOf(doubt.damage), " was damaged after it was indexed (", agree,
+            "): ", doubt.status.message(), ". Restore the shard, index again with ",
+            "--exclude-corrupt, or continue with --on-error replace, which uses another record ",
+            "instead"))};
   }
   actions_.Report(
       absl::StrCat("replaced ", NameOf(doubt.damage), " (", agree, "): ", doubt.status.message()));
@@ -177,9 +179,10 @@ bool DamageJudge::IsAgreed(const Damage& damage) const {
 void DamageJudge::ReportDoubts(const WindowEntry& window) const {
   for (const DamageDoubt& doubt : window.doubts) {
     actions_.Report(absl::StrCat(
-        servers_[doubt.server].address, " called ", NameOf(doubt.damage), " damaged, but ",
+        servers_[doubt.server].address, " reported ", NameOf(doubt.damage), " as damaged (",
+        doubt.status.message(), "), but ",
         window.opened_on ? servers_[window.opened_on->server].address : "another server",
-        " served it: check that server's disk, memory and mount (", doubt.status.message(), ")"));
+        " served it; check the disk, memory and mount of ", servers_[doubt.server].address));
   }
 }
 

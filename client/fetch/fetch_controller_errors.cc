@@ -30,9 +30,10 @@ absl::Duration WindowBackoff(uint32_t turns) {
 }
 
 absl::string_view WhereShardsAre(absl::string_view address) {
-  return address == "local:" ? "; shards are looked for in the manifest's folder, or in --data-root"
-                             : "; is this the manifest of the data that lies beneath the servers' "
-                               "--data-root? Shards are looked for there";
+  return address == "local:"
+             ? "; shard paths are relative to --data-root, by default the manifest's folder"
+             : "; shard paths are relative to the servers' --data-root: check that "
+               "the manifest belongs to the data there";
 }
 
 // Returns the error that ends the job, with the address of the server that it came from.
@@ -45,7 +46,7 @@ absl::Status WithAdvice(const absl::Status& status, const ServerEntry& server,
   }
   if (!absl::IsInvalidArgument(status) || spec_name.empty()) return named;
   return absl::InvalidArgumentError(
-      absl::StrCat(named.message(), "; read by ", spec_name, " (--spec names another)"));
+      absl::StrCat(named.message(), "; decoded with ", spec_name, " (--spec names another)"));
 }
 
 }  // namespace
@@ -105,8 +106,7 @@ void FetchController::OnFailure(ServerEntry& server, WindowEntry& window,
 void FetchController::ReportFailure(const ServerEntry& server, const absl::Status& status) {
   if (clock_.now() < report_failure_at_) return;
   report_failure_at_ = clock_.now() + kFailureReports;
-  actions_.Report(
-      absl::StrCat(server.shown_address(), ": ", status.message(), ": still asked again"));
+  actions_.Report(absl::StrCat(server.shown_address(), ": ", status.message(), "; still retrying"));
 }
 
 // Whether to give up: all servers were asked, and the failure has lasted too long. A limit that

@@ -15,9 +15,9 @@ constexpr uint32_t kMaxNonsense = 3;
 constexpr absl::Duration kProbeLater = absl::Milliseconds(50);
 
 std::string LateLine(const ServerEntry& server, absl::Duration limit) {
-  return absl::StrCat(server.address, " is late (deadline ",
+  return absl::StrCat(server.address, " keeps missing its deadline of ",
                       absl::FormatDuration(absl::Trunc(limit, absl::Microseconds(1))),
-                      ") and stays so: it gets no new windows; it is tried again every ",
+                      ": it gets no new windows and is tried again every ",
                       absl::FormatDuration(server.penalty));
 }
 
@@ -71,7 +71,7 @@ absl::Time FetchController::CheckUp(ServerEntry& server) {
         std::min(std::max(server.alive_at(), opened_at) + options_.silence_timeout,
                  std::max(server.starved_at, opened_at) + 3 * options_.silence_timeout);
     if (clock_.now() < give_up) return std::min(next, give_up);
-    Lose(server, absl::UnavailableError("silent while it loads"), /*silent=*/true);
+    Lose(server, absl::UnavailableError("silent while it loads a window"), /*silent=*/true);
     return server.retry_at;
   }
   if (server.outstanding_requests == 0) return next;
@@ -83,17 +83,17 @@ absl::Time FetchController::CheckUp(ServerEntry& server) {
       probed ? absl::InfiniteFuture() : server.alive_at() + options_.silence_timeout;
   if (clock_.now() >= silent_at) complaint = "silent";
   if (clock_.now() >= server.drain_by)
-    complaint = "not done with what it was asked before its grace ended";
+    complaint = "did not finish its requests before its drain time (--grace) ended";
   for (const RequestEntry* r = server.first_request; r != nullptr; r = r->later) {
     const absl::Time heard = r->window->ready() ? r->active_at : server.loaded_at;
     const absl::Time since = std::max({r->active_at, heard, server.starved_at});
     if (clock_.now() >= since + 3 * options_.silence_timeout)
-      complaint = "leaving a request unanswered";
+      complaint = "does not answer a request";
   }
   if (!complaint.empty()) {
     Lose(server,
          absl::UnavailableError(
-             absl::StrCat(complaint, ", the last word ",
+             absl::StrCat(complaint, "; its last message came ",
                           absl::FormatDuration(
                               absl::Trunc(clock_.now() - server.heard_at, absl::Milliseconds(1))),
                           " ago")),
@@ -159,7 +159,7 @@ void FetchController::Trust(ServerEntry& server) {
   lateness_.MarkInTime(server);
   placement_.PlaceBy(clock_.now());
   if (!std::exchange(server.told_slow, false)) return;
-  actions_.Report(absl::StrCat(server.address, " answers in time again"));
+  actions_.Report(absl::StrCat(server.address, " meets its deadline again"));
 }
 
 void FetchController::Lose(ServerEntry& server, absl::Status status, bool silent) {

@@ -66,9 +66,9 @@ TEST_F(FetchControllerTest, TellsOfAServerThatStaysAwayAndIsBack) {
   fleet.RestartAt(absl::Seconds(9), 1);
   EXPECT_TRUE(fleet.Run()) << fleet.violation();
   EXPECT_THAT(fleet.reports(),
-              ElementsAre(AllOf(StartsWith("10.0.0.2:7070: connection refused: away for "),
-                                HasSubstr("still tried")),
-                          "10.0.0.2:7070 is there again"));
+              ElementsAre(AllOf(StartsWith("10.0.0.2:7070: connection refused; unreachable for "),
+                                HasSubstr("still retrying")),
+                          "10.0.0.2:7070 answers again"));
   EXPECT_OK(fleet.controller().servers()[1].last_error);
 }
 
@@ -83,8 +83,8 @@ TEST_F(FetchControllerTest, TellsOfAServerThatIsBackAndRefuses) {
   }
   controller.OnBroken(now, {1, 7}, absl::UnauthenticatedError("no token"));
   EXPECT_THAT(fleet.reports(),
-              ElementsAre("10.0.0.2:7070: connection refused: away for 5s, still tried",
-                          "10.0.0.2:7070: no token: asked again every 30s"));
+              ElementsAre("10.0.0.2:7070: connection refused; unreachable for 5s, still retrying",
+                          "10.0.0.2:7070: no token; the server is tried again every 30s"));
 }
 
 // Hello alone does not mean that the server is back.
@@ -94,8 +94,8 @@ TEST_F(FetchControllerTest, TellsOfAServerThatComesAndGoes) {
   for (int second = 1; second < 30; ++second) fleet.RestartAt(absl::Seconds(second), 1);
   EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
   EXPECT_THAT(fleet.reports(),
-              Contains(AllOf(StartsWith("10.0.0.2:7070"), HasSubstr("away for"))).Times(1));
-  EXPECT_THAT(fleet.reports(), Not(Contains(HasSubstr("there again"))));
+              Contains(AllOf(StartsWith("10.0.0.2:7070"), HasSubstr("unreachable for"))).Times(1));
+  EXPECT_THAT(fleet.reports(), Not(Contains(HasSubstr("answers again"))));
 }
 
 TEST_F(FetchControllerTest, DoesNotTellOfAServerThatOnlyRestarts) {
@@ -110,7 +110,8 @@ TEST_F(FetchControllerTest, TellsOfAServerThatRefuses) {
   FakeFleet& fleet = MakeFleet({.servers = 2});
   fleet.controller().Advance(absl::UnixEpoch());
   fleet.controller().OnBroken(absl::UnixEpoch(), {1, 1}, absl::UnauthenticatedError("no token"));
-  EXPECT_THAT(fleet.reports(), ElementsAre("10.0.0.2:7070: no token: asked again every 30s"));
+  EXPECT_THAT(fleet.reports(),
+              ElementsAre("10.0.0.2:7070: no token; the server is tried again every 30s"));
 }
 
 TEST_F(FetchControllerTest, ServersThatAllRefuseEndTheJobAtOnce) {
@@ -118,8 +119,9 @@ TEST_F(FetchControllerTest, ServersThatAllRefuseEndTheJobAtOnce) {
   fleet.controller().Advance(absl::UnixEpoch());
   fleet.controller().OnBroken(absl::UnixEpoch(), {0, 1}, absl::UnauthenticatedError("no token"));
   fleet.controller().Advance(absl::UnixEpoch());
-  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kUnauthenticated,
-                                        "no server can be used: 10.0.0.1:7070: no token"));
+  EXPECT_THAT(fleet.failure(),
+              StatusIs(absl::StatusCode::kUnauthenticated,
+                       "every server refused this client: 10.0.0.1:7070: no token"));
   EXPECT_THAT(fleet.reports(), IsEmpty());
 }
 
@@ -132,7 +134,8 @@ TEST_F(FetchControllerTest, WhereServersAreStillUnknownARefusalEndsNothing) {
   controller.OnBroken(absl::UnixEpoch(), {0, 1}, absl::UnauthenticatedError("no token"));
   controller.Advance(absl::UnixEpoch());
   EXPECT_OK(fleet.failure());
-  EXPECT_THAT(fleet.reports(), ElementsAre("10.0.0.1:7070: no token: asked again every 30s"));
+  EXPECT_THAT(fleet.reports(),
+              ElementsAre("10.0.0.1:7070: no token; the server is tried again every 30s"));
   controller.OnServersChanged(absl::UnixEpoch(), addresses);
   controller.Advance(absl::UnixEpoch());
   EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("no token")));

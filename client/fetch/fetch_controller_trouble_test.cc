@@ -81,7 +81,7 @@ TEST_F(FullServerTest, AServerThatIsAwayIsWaitedForWhereTheOtherIsFull) {
   fleet.KillAt(absl::Milliseconds(20), 1);
   fleet.RestartAt(absl::Seconds(15), 1);
   EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
-  EXPECT_THAT(fleet.reports(), Contains("10.0.0.1:7070: windows do not fit: still asked again"));
+  EXPECT_THAT(fleet.reports(), Contains("10.0.0.1:7070: windows do not fit; still retrying"));
 }
 
 TEST_F(FullServerTest, AServerThatStaysAwayIsNotWaitedForWithoutEnd) {
@@ -113,8 +113,8 @@ TEST_F(FetchControllerTest, AMissingShardEndsTheJobAtOnce) {
   EXPECT_FALSE(fleet.Run());
   EXPECT_THAT(fleet.failure(),
               StatusIs(absl::StatusCode::kNotFound,
-                       "10.0.0.2:7070: a.tfrecord: no such file; is this the manifest of the data "
-                       "that lies beneath the servers' --data-root? Shards are looked for there"));
+                       "10.0.0.2:7070: a.tfrecord: no such file; shard paths are relative to the "
+                       "servers' --data-root: check that the manifest belongs to the data there"));
   EXPECT_LT(fleet.elapsed(), absl::Seconds(1));
 }
 
@@ -124,7 +124,7 @@ TEST_F(FetchControllerTest, AServerThatDiesOfEveryWindowEndsTheJob) {
   fleet.DieOfWindows(1);
   EXPECT_FALSE(fleet.Run());
   EXPECT_THAT(fleet.failure(),
-              StatusIs(absl::StatusCode::kAborted, HasSubstr("makes servers break")));
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("makes servers fail")));
 }
 
 Damage Record(uint32_t record) { return {"a.tfrecord", 65536, record, false}; }
@@ -139,7 +139,7 @@ TEST_F(FetchControllerTest, AServerThatSaysItIsShortOfMemoryIsWaitedFor) {
   FakeFleet& fleet = MakeFleet(starved);
   EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
   EXPECT_EQ(fleet.connects(0), 1u);
-  EXPECT_THAT(fleet.reports(), Contains(HasSubstr("10.0.0.1:7070: has no memory")));
+  EXPECT_THAT(fleet.reports(), Contains(HasSubstr("10.0.0.1:7070: not enough memory")));
   EXPECT_LE(fleet.reports().size(), fleet.elapsed() / absl::Minutes(1) + 1);
 }
 
@@ -147,7 +147,7 @@ TEST_F(FetchControllerTest, AServerThatIsAsSlowAndSaysNothingEndsTheJob) {
   FakeFleet& fleet = MakeFleet({.servers = 1, .load = absl::Minutes(20)});
   EXPECT_FALSE(fleet.Run());
   EXPECT_TRUE(absl::IsUnavailable(fleet.failure())) << fleet.failure();
-  EXPECT_THAT(fleet.reports(), Each(Not(HasSubstr("has no memory"))));
+  EXPECT_THAT(fleet.reports(), Each(Not(HasSubstr("not enough memory"))));
 }
 
 class FetchControllerDamageTest : public FetchControllerTest {
@@ -168,13 +168,14 @@ TEST_F(FetchControllerDamageTest, TwoServersThatAgreeEndTheJob) {
               StatusIs(absl::StatusCode::kDataLoss,
                        AllOf(HasSubstr("a.tfrecord: chunk at offset 65536, record 7"),
                              HasSubstr("10.0.0.1:7070"), HasSubstr("10.0.0.2:7070"),
-                             HasSubstr("agree"), HasSubstr("--on-error replace"))));
+                             HasSubstr("reported by"), HasSubstr("--on-error replace"))));
 }
 
 TEST_F(FetchControllerDamageTest, OneServerIsAskedTwice) {
   FakeFleet& fleet = Damaged(1, {0});
   EXPECT_FALSE(fleet.Run());
-  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("says so twice")));
+  EXPECT_THAT(fleet.failure(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("reported it twice")));
 }
 
 TEST_F(FetchControllerDamageTest, AServerThatIsAwayIsWaitedForBeforeTheOnlyOneIsBelieved) {
@@ -195,7 +196,8 @@ TEST_F(FetchControllerDamageTest, AServerThatStaysAwayIsNotWaitedForLong) {
   FakeFleet& fleet = Damaged(2, {0});
   fleet.KillAt(absl::ZeroDuration(), 1);
   EXPECT_FALSE(fleet.Run());
-  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("says so twice")));
+  EXPECT_THAT(fleet.failure(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("reported it twice")));
 }
 
 TEST_F(FetchControllerDamageTest, AServerThatStandsAloneIsNotBelieved) {
@@ -236,8 +238,9 @@ TEST_F(FetchControllerInstanceTest, AServerIsNotItsOwnSecondOpinion) {
 TEST_F(FetchControllerInstanceTest, TheOnlyServerIsAskedTwiceAtWhicheverAddress) {
   FakeFleet& fleet = Instances({7, 7, 7});
   EXPECT_FALSE(fleet.Run());
-  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kDataLoss,
-                                        HasSubstr("says so twice, and no other could be asked")));
+  EXPECT_THAT(fleet.failure(),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       HasSubstr("reported it twice; no other server could be asked")));
   FakeFleet& replacing = Instances({7, 7, 7}, OnError::kReplace);
   EXPECT_TRUE(replacing.Run()) << replacing.violation() << replacing.failure();
   EXPECT_EQ(replacing.controller().replaced().size(), 1u);
@@ -269,7 +272,8 @@ TEST_F(FetchControllerInstanceTest, AnotherAddressOfTheOnlyServerIsNotWaitedFor)
     for (const uint32_t s : {0, 1}) fleet.DamageWindow(s, kReadLater, Record(7));
     fleet.KillAt(absl::Milliseconds(10), lost);
     EXPECT_FALSE(fleet.Run());
-    EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("says so twice")));
+    EXPECT_THAT(fleet.failure(),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("reported it twice")));
     EXPECT_GT(fleet.elapsed(), absl::Milliseconds(10));
     EXPECT_LT(fleet.elapsed(), absl::Seconds(4));
   }
@@ -360,8 +364,8 @@ TEST_F(FetchControllerSpareTest, ALongSearchIsToldInTwoLines) {
   EXPECT_THAT(fleet.reports(), Contains(HasSubstr("has no good record")).Times(2));
   EXPECT_THAT(fleet.reports(),
               Contains(AllOf(HasSubstr("window 1 of lane 3 in epoch 0 has no good record, nor have "
-                                       "the 20 chunks that follow it: the first good one of "),
-                             HasSubstr("stands for all"))));
+                                       "the 20 chunks after it; the first good record of "),
+                             HasSubstr("replaces all of its rows"))));
 }
 
 // In whatever order servers answer and die, and for either rank.
@@ -424,7 +428,7 @@ TEST_F(FetchControllerTest, EveryServerIsAskedBeforeTheJobEnds) {
       }
       EXPECT_TRUE(fleet.Run()) << good << fleet.violation() << fleet.failure();
       EXPECT_THAT(fleet.reports(),
-                  Contains(HasSubstr(absl::StrCat(status.message(), ": still asked again"))));
+                  Contains(HasSubstr(absl::StrCat(status.message(), "; still retrying"))));
     }
   }
 }
@@ -437,7 +441,7 @@ TEST_F(FetchControllerTest, AServerThatHasHadEnoughHasNotDied) {
     }
   }
   EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
-  EXPECT_THAT(fleet.reports(), Each(Not(HasSubstr("asked for alone"))));
+  EXPECT_THAT(fleet.reports(), Each(Not(HasSubstr("requested alone"))));
 }
 
 TEST_F(FetchControllerTest, AQueryOfDeathIsNamedBeforeItKillsTheFleet) {
@@ -458,7 +462,7 @@ TEST_F(FetchControllerTest, ASuspectThatProvesHarmlessIsReadOn) {
   for (uint32_t s : ranking) fleet.DieOfRow(s, kWindow, 5);
   fleet.DieOnlyTimes(3);
   EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
-  EXPECT_THAT(fleet.reports(), ::testing::Contains(HasSubstr("asked for alone")));
+  EXPECT_THAT(fleet.reports(), ::testing::Contains(HasSubstr("requested alone")));
 }
 
 // The same processes are back each time. In the end the network cannot be the cause either.
@@ -471,10 +475,10 @@ TEST_F(FetchControllerTest, StreamsThatBreakAreNoDeathsWhileTheirServersLive) {
     }
     fleet.DieOnlyTimes(breaks);
     EXPECT_EQ(fleet.Run(), breaks == 13) << fleet.violation() << fleet.failure();
-    EXPECT_THAT(fleet.reports(), Contains(HasSubstr("asked for alone")));
+    EXPECT_THAT(fleet.reports(), Contains(HasSubstr("requested alone")));
     if (breaks == 14) {
       EXPECT_THAT(fleet.failure(),
-                  StatusIs(absl::StatusCode::kAborted, HasSubstr("makes servers break")));
+                  StatusIs(absl::StatusCode::kAborted, HasSubstr("makes servers fail")));
     }
   }
 }

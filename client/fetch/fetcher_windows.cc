@@ -23,12 +23,13 @@ void ReportSpare(FetchActions& actions, WindowEntry& window) {
   const uint32_t spare = *window.spare();
   const uint32_t passed = window.spares - 1;
   window.untold_spares = 0;
-  actions.Report(absl::StrCat(
-      WindowName(window.id), " has no good record",
-      passed == 0   ? ""
-      : passed == 1 ? ", nor has the chunk that follows it"
-                    : absl::StrCat(", nor have the ", passed, " chunks that follow it"),
-      ": the first good one of ", actions.NameChunks(std::span(&spare, 1)), " stands for all"));
+  actions.Report(
+      absl::StrCat(WindowName(window.id), " has no good record",
+                   passed == 0   ? ""
+                   : passed == 1 ? ", nor has the chunk after it"
+                                 : absl::StrCat(", nor have the ", passed, " chunks after it"),
+                   "; the first good record of ", actions.NameChunks(std::span(&spare, 1)),
+                   " replaces all of its rows"));
 }
 
 // `status` is what the server says about the last spare. Without `damage`, no bytes are damaged.

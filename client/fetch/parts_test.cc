@@ -261,7 +261,7 @@ TEST_F(DamageJudgeTest, TwoServersAreBelieved) {
   EXPECT_THAT(judge_.agreed(), IsEmpty());
   EXPECT_EQ(CallDamaged(1, window), Verdict::kReplaced);
   EXPECT_EQ(judge_.agreed().size(), 1u);
-  EXPECT_THAT(actions_.reports, ElementsAre(HasSubstr("a:1 and b:1 agree")));
+  EXPECT_THAT(actions_.reports, ElementsAre(HasSubstr("reported by a:1 and b:1")));
   EXPECT_EQ(CallDamaged(2, window), Verdict::kAskAgain);
 }
 
@@ -383,7 +383,8 @@ TEST_F(ConnectionsTest, APersonIsToldOnceOfAServerThatStaysAway) {
   connections_.NoteAway(servers_[0]);
   connections_.NoteAway(servers_[0]);
   connections_.NoteBack(servers_[0]);
-  EXPECT_THAT(actions_.reports, ElementsAre(HasSubstr("away for 5s"), HasSubstr("there again")));
+  EXPECT_THAT(actions_.reports,
+              ElementsAre(HasSubstr("unreachable for 5s"), HasSubstr("answers again")));
 }
 
 }  // namespace

@@ -52,8 +52,8 @@ absl::Status RequestBook::Check(ServerEntry& server, const RequestEntry* request
   if (rows == 0) return absl::FailedPreconditionError("sent a part without rows");
   if (request == nullptr) {
     if (rows > server.cancelled_rows) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("sent ", rows, " rows of a request that is answered, or was never made"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "sent ", rows, " rows for an unknown request, or for one that it has answered in full"));
     }
     server.cancelled_rows -= rows;
     return absl::OkStatus();
@@ -61,7 +61,7 @@ absl::Status RequestBook::Check(ServerEntry& server, const RequestEntry* request
   const bool within = first_row < request->rows && rows <= request->rows - first_row;
   if (within && !request->received.Overlaps(first_row, rows)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      "answered rows [", first_row, ", ", uint64_t{first_row} + rows, ") of a request for ",
+      "sent rows [", first_row, ", ", uint64_t{first_row} + rows, ") of a request for ",
       request->rows, " rows", within ? ", some of them twice" : ""));
 }
 

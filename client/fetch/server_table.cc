@@ -100,9 +100,13 @@ bool ServerTable::AcceptHello(ServerEntry& server, const ServerInfo& info) {
   server.settled = true;
   if (!decoder_) decoder_ = Decoder{server.address, info.decoder_version, info.spec_fingerprint};
   if (decoder_->version != info.decoder_version || decoder_->fingerprint != info.spec_fingerprint) {
-    server.last_error = absl::FailedPreconditionError(absl::StrCat(
-        "decodes differently from ", decoder_->address, " (decoder version ", info.decoder_version,
-        ", not ", decoder_->version, "): run the same release on every server"));
+    server.last_error = absl::FailedPreconditionError(
+        absl::StrCat("decodes differently from ", decoder_->address,
+                     decoder_->version == info.decoder_version
+                         ? std::string(" (other spec fingerprint)")
+                         : absl::StrCat(" (decoder version ", info.decoder_version, ", not ",
+                                        decoder_->version, ")"),
+                     ": run the same release on every server"));
     return false;
   }
   // It is another process than the one that was slow or died.

@@ -67,9 +67,9 @@ void Suspects::NoteSuspect(const WindowEntry& window) {
   if (clock_.now() < tell_at_) return;
   tell_at_ = clock_.now() + kTellSuspectsAfter;
   actions_.Report(
-      absl::StrCat("streams broke again and again while window ", window.number,
-                   " was in flight: it is asked for alone, and so are others while that "
-                   "goes on"));
+      absl::StrCat(WindowName(window.id),
+                   " may make servers fail, because streams broke repeatedly while it was in "
+                   "flight: it is requested alone, and so are other suspects"));
 }
 
 // Whether the server is to blame. Otherwise it may be the window, if the server was asked for it
@@ -123,12 +123,12 @@ absl::Status Suspects::DeathOf(const ServerEntry& server, const absl::Status& st
   for (const uint32_t chunk : window.order->WindowChunks(window.id)) chunks.push_back(chunk);
   if (const std::optional<uint32_t> spare = window.spare()) chunks.push_back(*spare);
   return absl::AbortedError(absl::StrCat(
-      WindowName(window.id), " makes servers break: it was in flight when ", window.breaks,
-      " streams broke, and then ", server.address, " was asked for rows [", first_row, ", ",
-      first_row + rows, ") of it and nothing else, and broke too (", status.message(),
-      "). Its chunks: ", actions_.NameChunks(chunks),
-      ". See the servers' logs; penstock index --verify finds damaged records, --exclude-corrupt ",
-      "leaves them out"));
+      WindowName(window.id), " makes servers fail: ", window.breaks,
+      " streams broke while it was in flight, and the stream of ", server.address,
+      " broke when rows [", first_row, ", ", first_row + rows, ") of it were its only request (",
+      status.message(), "). Its chunks: ", actions_.NameChunks(chunks),
+      ". See the servers' logs; penstock index --verify finds damaged records, and ",
+      "--exclude-corrupt leaves them out"));
 }
 
 }  // namespace penstock

@@ -43,7 +43,7 @@ absl::StatusOr<NetworkOptions> ToNetworkOptions(const NetworkFlags& flags) {
   NetworkOptions network{.token_file = flags.token_file};
   const TlsOptions& files = flags.tls_files;
   if (files.cert_file.empty() != files.key_file.empty()) {
-    return absl::InvalidArgumentError("--tls-cert and --tls-key belong together");
+    return absl::InvalidArgumentError("--tls-cert and --tls-key must be given together");
   }
   if (flags.tls) {
     network.tls = files;

@@ -96,7 +96,7 @@ CLI::Option* AddManifestFlag(CLI::App& app, std::string& manifest) {
 absl::Status CheckManifestFlag(const std::string& manifest) {
   if (!manifest.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "a dataset is needed: DIR, MANIFEST or server:PATH, by itself or behind --manifest");
+      "no dataset given: name DIR, MANIFEST or server:PATH, as an argument or with --manifest");
 }
 
 void AddSourceFlags(CLI::App& app, SourceFlags& flags) {
@@ -132,7 +132,7 @@ absl::Status FillLoaderOptions(const SourceFlags& flags, LoaderOptions& options)
 absl::Status CheckSource(const LoaderOptions& options, std::vector<std::string>& warnings) {
   if (options.servers == kLocalServer) return absl::OkStatus();
   if (!options.data_root.empty()) {
-    warnings.emplace_back("--data-root is for local:, without effect here");
+    warnings.emplace_back("--data-root has no effect here: it applies to --servers local: only");
   }
   return CheckNetworkFiles(options.network, warnings);
 }

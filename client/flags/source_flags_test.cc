@@ -103,7 +103,7 @@ TEST_F(SourceFlagsTest, FilesOfTlsNeedTls) {
         << arguments;
   }
   EXPECT_THAT(Parse("--tls --tls-key k"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("belong together")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("must be given together")));
 }
 
 TEST_F(SourceFlagsTest, ATokenFileWithoutATokenIsNamed) {
@@ -134,7 +134,7 @@ TEST_F(SourceFlagsTest, ADataRootBesideServersIsWarnedOf) {
   EXPECT_OK(Check("--data-root d"));
   EXPECT_THAT(warnings_, IsEmpty());
   EXPECT_OK(Check("--servers a:1 --data-root d"));
-  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("--data-root is for local:")));
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("--data-root has no effect here")));
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ absl::StatusOr<RaggedTensor> Batch::Ragged(absl::string_view name) const {
   if (!values->lengths.has_value()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "tensor '", name,
-        "' has no tensor of lengths: its spec needs `ragged`, or `pad` with a length_tensor"));
+        "' has no length tensor; use `ragged`, or `pad` with a length_tensor, in the spec"));
   }
   return CompactRows(*values, tensors()[*values->lengths]);
 }

@@ -64,8 +64,10 @@ absl::StatusOr<std::unique_ptr<SlotSet>> SlotSet::Allocate(const SlotLayout& lay
   const size_t bytes = std::max<size_t>(layout.slot_bytes(), 1);
   absl::StatusOr<uint8_t*> memory = allocator->Allocate(count * bytes);
   if (!memory.ok()) {
-    return Annotate(memory.status(),
-                    absl::StrCat(count, " slots of ", bytes, " bytes each; lower --look-ahead"));
+    return absl::Status(
+        memory.status().code(),
+        absl::StrCat("no memory for ", count, " batches of ", bytes,
+                     " bytes each: ", memory.status().message(), "; lower --look-ahead"));
   }
   std::unique_ptr<SlotSet> set(new SlotSet(layout, *allocator, *memory, bytes));
   set->slots_.reserve(count);

@@ -140,8 +140,9 @@ TEST_F(ConnectionsTest, WhoIsToldMayAskForMore) {
 
 TEST_F(ConnectionsTest, ToDifferentServersAreRefused) {
   for (int i = 0; i < 2; ++i) AddConnection({});
-  EXPECT_THAT(ReadAll(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                  HasSubstr("a:1: its connections reach different servers")));
+  EXPECT_THAT(ReadAll(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("a:1: its connections reach different server processes")));
 }
 
 TEST_F(ConnectionsTest, MoreAreTakenWhileThoseInUseAreSaturated) {
@@ -167,9 +168,10 @@ TEST_F(ConnectionsTest, AFurtherOneThatReachesAnotherServerIsLeftAlone) {
   ExpectEverythingWasRead();
   EXPECT_EQ(hellos_, 2);
   EXPECT_EQ(server_.stream_breaks, 0);
-  EXPECT_EQ(server_.no_further_connection, "it reaches another server");
-  EXPECT_THAT(reports_, ElementsAre("a:1: goes on without a further connection: it reaches another "
-                                    "server"));
+  EXPECT_EQ(server_.no_further_connection, "it reached another server process");
+  EXPECT_THAT(reports_,
+              ElementsAre("a:1: no further connection could be opened (it reached another "
+                          "server process); continuing with those that are open"));
 }
 
 // A server that sends its Hello and then announces that it drains.
@@ -243,7 +245,7 @@ TEST_F(ConnectionsTest, AFurtherOneThatIsRefusedIsLeftAlone) {
   ExpectEverythingWasRead();
   EXPECT_EQ(hellos_, 1);
   EXPECT_EQ(server_.stream_breaks, 0);
-  EXPECT_THAT(reports_, ElementsAre(HasSubstr("a:1: goes on without a further connection: ")));
+  EXPECT_THAT(reports_, ElementsAre(HasSubstr("a:1: no further connection could be opened (")));
 }
 
 TEST_F(ConnectionsTest, AFurtherOneThatBreaksInUseEndsThemAllAndNothingIsLost) {

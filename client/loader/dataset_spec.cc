@@ -44,7 +44,7 @@ std::string TwoAlternatives(const FeatureUse& use, const FeatureSummary& summary
     if (info.records > 0 && summary.InAll(info)) names.push_back(info.name);
   }
   if (names.size() < 2) return "";
-  return absl::StrCat("which stands for one, while each record has '", names[0], "' and '",
+  return absl::StrCat("which may match only one, but every record has '", names[0], "' and '",
                       names[1], "': name the one to read");
 }
 
@@ -66,7 +66,7 @@ std::string Contradiction(const FeatureUse& use, const FeatureSummary& summary) 
   if (!why.empty()) return why;
   if (use.variable && use.variable->optional) return "";
   if (!in_other_map) return "which the records lack";
-  return list ? "which is no feature list in the records: write `feature` in the spec"
+  return list ? "which is a plain feature in the records: write `feature` in the spec"
               : "which is a feature list in the records: write `feature_list` in the spec";
 }
 
@@ -89,8 +89,8 @@ absl::Status CheckFeatures(const v1::DecodeSpec& spec, const FeatureSummary& fea
     const std::string why = Contradiction(use, features);
     if (why.empty()) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "the spec wants ", Title(use), ", ", why, ". There are ", NamesOf(features.features),
-        ". --spec names another spec; penstock inspect --make-spec writes one"));
+        "the spec expects ", Title(use), ", ", why, ". They have ", NamesOf(features.features),
+        ". Give another --spec; penstock inspect --make-spec writes one"));
   }
   return absl::OkStatus();
 }
@@ -99,13 +99,13 @@ absl::StatusOr<SpecChoice> MadeSpecOf(const Manifest& manifest) {
   const std::string text = MakeSpec(manifest.features(), manifest.format());
   PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec spec, ParseSpec(text, "made spec"));
   if (spec.tensor().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("no spec can be made from the features, ",
+    return absl::InvalidArgumentError(absl::StrCat("no decode spec can be made from the features (",
                                                    NamesOf(manifest.features().features),
-                                                   "; give --spec"));
+                                                   "); give one with --spec"));
   }
   return SpecChoice{std::move(spec), "the spec made from the features",
-                    "no --spec: one made from the features is used, which penstock inspect "
-                    "--make-spec prints"};
+                    "no --spec given: using a decode spec made from the features (penstock "
+                    "inspect --make-spec prints it)"};
 }
 
 // Returns `choice` with a note on the features that its spec does not read. kInvalidArgument: the

@@ -82,7 +82,7 @@ TEST(ChooseSpecTest, WithoutAnyOneIsMadeAndSaid) {
   EXPECT_THAT(choice.note, HasSubstr("--make-spec"));
   EXPECT_THAT(ChooseSpec({}, With({9, {{"x", "none", false, 9}}})),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("x (none)"), HasSubstr("give --spec"))));
+                       AllOf(HasSubstr("x (none)"), HasSubstr("give one with --spec"))));
 }
 
 TEST(ChooseSpecTest, FeaturesThatTheRecordsLackAreNamed) {
@@ -109,7 +109,7 @@ TEST(ChooseSpecTest, AFeatureOfTheOtherKindIsNamed) {
       9, {{"moves", "int64", true, 9, {1, 5}, {}, {1, 1}}, {"user", "int64", false, 9, {1, 1}}}};
   EXPECT_THAT(ChooseSpec({}, With(sequence, "tensor { name: 'm' label { feature: 'moves' } }")),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("the manifest's spec: the spec wants feature 'moves'"),
+                       AllOf(HasSubstr("the manifest's spec: the spec expects feature 'moves'"),
                              HasSubstr("write `feature_list`"))));
   ASSERT_OK_AND_ASSIGN(
       const v1::DecodeSpec list,
@@ -145,7 +145,7 @@ TEST(ChooseSpecTest, AlternativesFitWhereRecordsHaveThem) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("which is int64")));
   EXPECT_THAT(check("jpg|png", Samples(100, 100)),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("each record has 'jpg' and 'png': name the one to read")));
+                       HasSubstr("every record has 'jpg' and 'png': name the one to read")));
   FeatureSummary own = Samples(100, 100);
   own.features.push_back(Images("jpg|png", 100));
   EXPECT_OK(check("jpg|png", own));

@@ -23,8 +23,9 @@ IncomingLimits LimitsOf(const SlotLayout& layout, size_t num_slots) {
 
 absl::Status WrongSize(uint64_t bytes, uint64_t rows, const SlotLayout& layout) {
   return absl::FailedPreconditionError(
-      absl::StrCat("sent ", bytes, " bytes for ", rows, " rows of ", layout.row_bytes(),
-                   " bytes: it decodes otherwise than this client expects"));
+      absl::StrCat("sent ", bytes, " bytes for ", rows, " rows, but a row has ", layout.row_bytes(),
+                   " bytes: the server decodes differently from this client; run the same release "
+                   "on both sides"));
 }
 
 // Returns the message without the address, which is shown beside it.
@@ -90,7 +91,7 @@ absl::Status Driver::Start(SlotSet& slots, std::unique_ptr<ServerSource> source)
       incoming_.Push({{}, servers});
     }));
   }
-  PENSTOCK_ASSIGN_OR_RETURN(thread_, StartThread("that drives the loader", [this] { Run(); }));
+  PENSTOCK_ASSIGN_OR_RETURN(thread_, StartThread("that runs the loader", [this] { Run(); }));
   return absl::OkStatus();
 }
 
@@ -220,7 +221,8 @@ void Driver::Hear(absl::Time now, StreamId id, StreamEvent& event) {
 void Driver::NoteConnectionGivenUp(uint32_t server, const absl::Status& why) {
   const std::string& address = controller_.servers()[server].address;
   std::string problem = ProblemOf(address, why);
-  Report(absl::StrCat(address, ": goes on without a further connection: ", problem));
+  Report(absl::StrCat(address, ": no further connection could be opened (", problem,
+                      "); continuing with those that are open"));
   counters_.NoteNoFurtherConnection(server, std::move(problem));
 }
 
@@ -286,8 +288,8 @@ absl::Status Driver::CheckReplaced(const ReceivedPart& part) const {
   for (const ReplacedRow& row : part.replaced) {
     if (row.row < part.rows && row.record < records) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat("sent a part of ", part.rows, " rows that says row ", row.row,
-                     " stands for record ", row.record, " of ", records));
+        absl::StrCat("sent an invalid note about a replaced record: row ", row.row,
+                     " of a part of ", part.rows, " rows, record ", row.record, " of ", records));
   }
   return absl::OkStatus();
 }
@@ -295,8 +297,8 @@ absl::Status Driver::CheckReplaced(const ReceivedPart& part) const {
 absl::Status Driver::CheckImageNotes(const ReceivedPart& part) {
   for (const ImageNote& note : part.image_notes) {
     if (note.row < part.rows) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "sent a part of ", part.rows, " rows with a note about an image of row ", note.row));
+    return absl::FailedPreconditionError(absl::StrCat("sent an image note for row ", note.row,
+                                                      " of a part of ", part.rows, " rows"));
   }
   return absl::OkStatus();
 }
@@ -317,10 +319,10 @@ void Driver::NoteReplaced(std::span<const ReplacedRow> rows, std::span<const Row
   replaced.resize(std::min<size_t>(replaced.size(), names_left_));
   for (const ReplacedRow* row : replaced) {
     --names_left_;
-    Report(absl::StrCat("replaced a record that cannot be decoded, ",
-                        NameRecord(job_.manifest, job_.shards, row->record),
-                        row->why.empty() ? "" : ": ", row->why,
-                        names_left_ > 0 ? "" : "; more of them are counted"));
+    Report(absl::StrCat(
+        "replaced a record that cannot be decoded, ",
+        NameRecord(job_.manifest, job_.shards, row->record), row->why.empty() ? "" : ": ", row->why,
+        names_left_ > 0 ? "" : "; further ones are counted, but not reported for a while"));
   }
 }
 
@@ -390,7 +392,9 @@ absl::StatusOr<Transport*> Driver::TransportOf(uint32_t server, const std::strin
   if (server >= job_.transports.size()) job_.transports.resize(server + 1);
   std::unique_ptr<Transport>& transport = job_.transports[server];
   if (transport == nullptr && job_.make_transport == nullptr) {
-    return absl::UnimplementedError(absl::StrCat(address, ": this loader's servers are fixed"));
+    return absl::UnimplementedError(absl::StrCat(
+        address,
+        ": not one of the servers that this loader was opened with; it cannot add servers"));
   }
   if (transport == nullptr) {
     PENSTOCK_ASSIGN_OR_RETURN(transport, job_.make_transport(address));

@@ -61,9 +61,9 @@ bool StreamListener::Count(uint64_t bytes) {
   if (said_.messages <= limits_.messages && said_.bytes <= limits_.bytes) return true;
   too_much_ = true;
   queue_.Push({stream_, StreamBroken{absl::FailedPreconditionError(absl::StrCat(
-                            "sent more than it was asked for: ", said_.messages, " messages and ",
-                            said_.bytes, " bytes at once; at most ", limits_.messages, " and ",
-                            limits_.bytes, " can be answers"))}});
+                            "sent more than the answers to all requests can be: ", said_.messages,
+                            " messages (limit ", limits_.messages, "), ", said_.bytes,
+                            " bytes (limit ", limits_.bytes, ")"))}});
   return false;
 }
 

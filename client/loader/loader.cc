@@ -120,18 +120,19 @@ absl::Status LoaderOptions::Validate() const {
   if (manifest == nullptr) return absl::InvalidArgumentError("manifest is missing");
   if (spec.tensor().empty()) {
     return absl::InvalidArgumentError(
-        "spec has no tensor; LoadSpec(\"chess\") gives a built-in one");
+        "the decode spec (LoaderOptions::spec) has no tensor; LoadSpec(\"chess\") returns a "
+        "built-in spec");
   }
   if (dtype < WireDtype::kPacked || dtype > WireDtype::kF64) {
     return absl::InvalidArgumentError(
-        absl::StrCat("dtype ", static_cast<int>(dtype), " is none of WireDtype"));
+        absl::StrCat("dtype ", static_cast<int>(dtype), " is not a WireDtype"));
   }
   if (plan.split > Split::kHoldout) {
     return absl::InvalidArgumentError(
-        absl::StrCat("split ", static_cast<int>(plan.split), " is none of Split"));
+        absl::StrCat("split ", static_cast<int>(plan.split), " is not a Split"));
   }
   if (server_timeout <= absl::ZeroDuration()) {
-    return absl::InvalidArgumentError("server_timeout must be positive; usually 30s");
+    return absl::InvalidArgumentError("server_timeout must be positive (default 30s)");
   }
   return ParseServerList(servers).status();
 }

@@ -44,10 +44,10 @@ absl::Status LoaderCounters::CountChecksumFailure(uint32_t server, uint32_t rows
                                                   uint32_t sent) {
   MutexLock lock(&mutex_);
   LoaderStats::Server& counted = stats_.servers[server];
-  return absl::DataLossError(absl::StrCat("checksum of a part from ", counted.address, " of ", rows,
-                                          " rows differs: computed ", absl::Hex(computed),
-                                          ", sent ", absl::Hex(sent), "; failure ",
-                                          ++counted.checksum_failures, " of this server"));
+  return absl::DataLossError(absl::StrCat("checksum mismatch in a part of ", rows, " rows from ",
+                                          counted.address, ": computed ", absl::Hex(computed),
+                                          ", sent ", absl::Hex(sent), " (mismatch ",
+                                          ++counted.checksum_failures, " of this server)"));
 }
 
 void LoaderCounters::NoteSharedMemory(uint32_t server, const absl::Status& status) {

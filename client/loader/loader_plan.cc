@@ -15,10 +15,12 @@ namespace {
 
 absl::Status CheckCursor(const Cursor& cursor, const Plan& plan) {
   if (cursor.order_fingerprint == plan.fingerprint()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the cursor ", cursor.ToString(), " belongs to another order than this one (",
-      absl::Hex(plan.fingerprint(), absl::kZeroPad16),
-      "): the data, split, seed, shuffling, lanes, window chunks or strip rows differ"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the cursor ", cursor.ToString(), " belongs to another order (this one is ",
+                   absl::Hex(plan.fingerprint(), absl::kZeroPad16),
+                   "); use the data, split, seed, shuffling, lanes, window chunks and strip rows "
+                   "of the run that "
+                   "gave the cursor"));
 }
 
 // Whether one bytes value in each record decides the holdout. Servers of version 1 know no other

@@ -355,7 +355,7 @@ TEST_F(LoaderTest, ReportsAnAllocatorThatFails) {
   options_.slot_allocator = &allocator;
   EXPECT_THAT(OpenStatus(options_),
               StatusIs(absl::StatusCode::kResourceExhausted,
-                       AllOf(HasSubstr(" slots of "), HasSubstr("no pinned memory"))));
+                       AllOf(HasSubstr(" batches of "), HasSubstr("no pinned memory"))));
   EXPECT_EQ(allocator.live, 0);
 }
 
@@ -374,8 +374,8 @@ TEST_F(LoaderTest, LocalReadsNoAbsolutePathUnlessItIsToldTo) {
   options_.manifest = std::make_shared<const Manifest>(std::move(indexed.manifest));
   EXPECT_THAT(OpenStatus(options_),
               StatusIs(absl::StatusCode::kPermissionDenied,
-                       AllOf(HasSubstr("local: shard '" + data_.folder()), HasSubstr("is absolute"),
-                             HasSubstr("--data-root /"))));
+                       AllOf(HasSubstr("local: the path of shard '" + data_.folder()),
+                             HasSubstr("is absolute"), HasSubstr("--data-root /"))));
   options_.data_root = "/";
   EXPECT_EQ(ReadAll(options_).records.size(), expected.records.size());
 }
@@ -501,7 +501,7 @@ TEST_F(LoaderTest, WhereNoRecordCanBeDecodedTheSpecIsToBlame) {
                      HasSubstr("(local: "), HasSubstr("the decode spec (--spec) does not fit"),
                      Not(HasSubstr("--exclude-corrupt")))));
   loader.reset();
-  EXPECT_THAT(reports, Contains(HasSubstr("stands for all")).Times(Lt(4)));
+  EXPECT_THAT(reports, Contains(HasSubstr("replaces all of its rows")).Times(Lt(4)));
 }
 
 TEST_F(LoaderTest, TheFirstRecordsThatCannotBeDecodedAreNamed) {
@@ -517,7 +517,7 @@ TEST_F(LoaderTest, TheFirstRecordsThatCannotBeDecodedAreNamed) {
   loader.reset();
   EXPECT_THAT(reports,
               Contains(HasSubstr("replaced a record that cannot be decoded")).Times(Ge(8)));
-  EXPECT_THAT(reports, Contains(HasSubstr("; more of them are counted")));
+  EXPECT_THAT(reports, Contains(HasSubstr("; further ones are counted")));
 }
 
 // The row would be no smaller on another server, or later.

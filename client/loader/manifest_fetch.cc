@@ -64,7 +64,8 @@ void ManifestFetch::OnFailure(const std::string& address, absl::Status failure) 
     alive_ = options_.now();
     if (!told_of_wait_ && absl::FromChrono(alive_ - began_) > options_.timeout && options_.report) {
       told_of_wait_ = true;
-      options_.report(absl::StrCat("still waiting, asked again: ", failure.message()));
+      options_.report(
+          absl::StrCat("still waiting for the manifest; retrying: ", failure.message()));
     }
   }
   failures_[address] = std::move(failure);
@@ -106,7 +107,7 @@ std::string ManifestFetch::Reasons(const ServerSet& set) const {
   for (const std::string& address : set.addresses) {
     const auto failure = failures_.find(address);
     reasons.push_back(failure != failures_.end() ? std::string(failure->second.message())
-                                                 : absl::StrCat(address, ": not asked yet"));
+                                                 : absl::StrCat(address, ": not tried yet"));
   }
   if (reasons.empty()) reasons.push_back("the set of servers is empty");
   if (!set.problem.ok()) reasons.emplace_back(set.problem.message());

@@ -132,7 +132,9 @@ TEST_F(ManifestFetchTest, AServerThatIsBusyIsWaitedForLongerThanTheTimeout) {
   Answers("a:1", {busy, busy, busy, Bytes()});
   when_asked_ = [this] { now_ += std::chrono::seconds(40); };
   EXPECT_OK(FetchOf({"a:1"}, 0, absl::Minutes(1)));
-  EXPECT_THAT(told_, ElementsAre(HasSubstr("still waiting, asked again: a:1: 16 Manifest calls")));
+  EXPECT_THAT(
+      told_,
+      ElementsAre(HasSubstr("still waiting for the manifest; retrying: a:1: 16 Manifest calls")));
 }
 
 TEST_F(ManifestFetchTest, OneThatWasBusyAndIsGoneIsNot) {
@@ -163,7 +165,7 @@ TEST_F(ManifestFetchTest, WithoutAnyServerItEndsAfterTheTimeoutAndNamesEach) {
 TEST_F(ManifestFetchTest, TheTimeoutEndsARound) {
   Answers("a:1", {Gone("a:1")});
   EXPECT_THAT(FetchOf({"a:1", "b:1", "c:1"}, 0, absl::Nanoseconds(1)),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("b:1: not asked yet")));
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("b:1: not tried yet")));
   EXPECT_THAT(asked_, ElementsAre("a:1"));
 }
 
@@ -213,9 +215,9 @@ TEST(ManifestNameTest, LocalHasNone) {
   EXPECT_TRUE(IsServedManifest("server:m.pb"));
   EXPECT_OK(CheckServedManifest("server:a/m.pb", "dns:///h:7070,b:1"));
   EXPECT_THAT(CheckServedManifest("server:m.pb", "local:"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("servers are local:")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--servers is local:")));
   EXPECT_THAT(CheckServedManifest("server:/a/m.pb", "b:1"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("beneath the servers'")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("relative to the servers'")));
   EXPECT_THAT(CheckServedManifest("server:m.pb", "b"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("HOST:PORT")));
 }

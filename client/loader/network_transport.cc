@@ -18,7 +18,7 @@ absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::strin
   PENSTOCK_RETURN_IF_ERROR(CheckNetworkOptions(address, network));
   if (network.connections > NetworkOptions::kMaxConnections) {
     return absl::InvalidArgumentError(absl::StrCat(network.connections,
-                                                   " connections to a server; at most ",
+                                                   " connections to a server exceed the limit of ",
                                                    NetworkOptions::kMaxConnections));
   }
   if (network.connections == 1) return MakeGrpcTransport(address, network);

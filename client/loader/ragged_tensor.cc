@@ -37,9 +37,9 @@ absl::Status AddOffsets(const TensorView& values, const TensorView& lengths, siz
   for (size_t i = 0; i < ranges; ++i) {
     const int64_t length = LengthAt(lengths, i);
     if (length < 0 || static_cast<uint64_t>(length) > most) {
-      return absl::InternalError(absl::StrCat("tensor '", values.name, "' has length ", length,
-                                              " in tensor '", lengths.name, "', but is padded to ",
-                                              most));
+      return absl::InternalError(absl::StrCat("tensor '", lengths.name, "' gives length ", length,
+                                              " for tensor '", values.name,
+                                              "', which is padded to ", most));
     }
     offsets.push_back(offsets.back() + length);
   }

@@ -83,8 +83,8 @@ TEST(CompactRowsTest, ALengthBeyondThePaddingIsRefused) {
     EXPECT_THAT(CompactRows(View("x", Dtype::kU8, shape, padded),
                             View<int64_t>("n", Dtype::kI64, {}, {length})),
                 StatusIs(absl::StatusCode::kInternal,
-                         HasSubstr(absl::StrCat("tensor 'x' has length ", length,
-                                                " in tensor 'n', but is padded to 1"))));
+                         HasSubstr(absl::StrCat("tensor 'n' gives length ", length,
+                                                " for tensor 'x', which is padded to 1"))));
   }
 }
 

@@ -33,14 +33,14 @@ absl::Status CheckServedManifest(absl::string_view name, absl::string_view serve
   if (absl::StartsWith(PathOf(name), "/")) {
     return absl::InvalidArgumentError(
         absl::StrCat(name,
-                     ": the path is one beneath the servers' --data-root; it has no / at its "
-                     "start"));
+                     ": the path must be relative to the servers' --data-root; leave out the "
+                     "leading /"));
   }
   if (servers == kLocalServer) {
     return absl::InvalidArgumentError(
         absl::StrCat(name,
-                     " lies on servers, and servers are local:; name them, or give the path "
-                     "that the manifest has on this machine"));
+                     " is a path on servers, but --servers is local:; name the servers, or "
+                     "give a path on this machine"));
   }
   return ParseServerList(servers).status();
 }

@@ -241,8 +241,8 @@ TEST_F(ServerSetsTest, NorWhereANameCouldNotBeResolved) {
 TEST_F(ServerSetsTest, AWholeSetThatRefusesEndsTheJob) {
   told_.Tell({"closed:1"});
   Open();
-  EXPECT_THAT(Read(1),
-              StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("no server can be used")));
+  EXPECT_THAT(Read(1), StatusIs(absl::StatusCode::kUnauthenticated,
+                                HasSubstr("every server refused this client")));
 }
 
 TEST_F(ServerSetsTest, WithoutAnyServerTheErrorSaysWhyNoneWasFound) {

@@ -71,11 +71,11 @@ const ShardInfo* FirstAbsolute(const Manifest& manifest) {
 absl::Status ShardPaths::CheckLocal(const Manifest& manifest, const std::string& data_root) {
   const ShardInfo* shard = FirstAbsolute(manifest);
   if (!data_root.empty() || shard == nullptr) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat("local: shard '", shard->path, "': is absolute, and the manifest's folder ",
-                   manifest.base_dir(),
-                   " is all that local: reads; if you trust the manifest, give "
-                   "--data-root / to read what it names anywhere"));
+  return absl::PermissionDeniedError(absl::StrCat(
+      "local: the path of shard '", shard->path,
+      "' is absolute, but local: reads only the manifest's folder ", manifest.base_dir(),
+      "; if you trust the manifest, give --data-root / to read any path that it "
+      "names"));
 }
 
 ShardPaths ShardPaths::Make(const Manifest& manifest, std::string data_root) {
@@ -108,7 +108,7 @@ std::string NameDamage(const Manifest& manifest, const ShardPaths& shards, const
   const std::optional<uint32_t> chunk = ChunkOf(manifest, shards, damage);
   if (!chunk) return name;
   return absl::StrCat(name, " (record ", manifest.chunk(*chunk).first_record + damage.record,
-                      " of the shard", damage.rest_of_chunk ? " on)" : ")");
+                      " of the shard", damage.rest_of_chunk ? " and later)" : ")");
 }
 
 std::string NameRecord(const Manifest& manifest, const ShardPaths& shards, uint64_t ordinal) {

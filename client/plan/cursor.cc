@@ -57,7 +57,8 @@ absl::StatusOr<Cursor> Cursor::Parse(absl::string_view text) {
   constexpr size_t kShown = 64;
   return absl::InvalidArgumentError(absl::StrCat(
       "'", absl::CHexEscape(text.substr(0, kShown)), text.size() > kShown ? "...'" : "'",
-      " is not a cursor; one is ps1-FINGERPRINT-EPOCH-POSITION, as ps1-0123456789abcdef-3-81920"));
+      " is not a cursor; a cursor is ps1-FINGERPRINT-EPOCH-POSITION, e.g. "
+      "ps1-0123456789abcdef-3-81920"));
 }
 
 }  // namespace penstock

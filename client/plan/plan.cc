@@ -15,17 +15,20 @@ namespace penstock {
 namespace {
 
 absl::Status Validate(const PlanOptions& options) {
-  if (options.lanes == 0) return absl::InvalidArgumentError("--lanes is 0; at least 1, usually 64");
+  if (options.lanes == 0) {
+    return absl::InvalidArgumentError("--lanes is 0, but must be at least 1 (default 64)");
+  }
   if (options.window_chunks == 0) {
-    return absl::InvalidArgumentError("--window-chunks is 0; at least 1, usually 16");
+    return absl::InvalidArgumentError("--window-chunks is 0, but must be at least 1 (default 16)");
   }
   if (options.window_chunks > kMaxWindowChunks) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--window-chunks is ", options.window_chunks, "; servers take windows of ",
-        kMaxWindowChunks, " chunks: index with a larger --chunk-size, or have more lanes instead"));
+        "--window-chunks is ", options.window_chunks, ", but a window has at most ",
+        kMaxWindowChunks, " chunks: index with a larger --chunk-size, or raise --lanes instead"));
   }
   if (options.max_window_bytes == 0) {
-    return absl::InvalidArgumentError("max_window_bytes is 0; usually 64 MiB");
+    return absl::InvalidArgumentError(
+        "max_window_bytes is 0, but must be positive (default 64 MiB)");
   }
   return absl::OkStatus();
 }
@@ -36,8 +39,9 @@ absl::Status Validate(const ChunkTable& table) {
                                                    " counts but ", table.bytes.size(), " sizes"));
   }
   if (table.rows.size() >= std::numeric_limits<uint32_t>::max()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(table.rows.size(), " chunks are more than 2^32 - 2: use larger ones"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        table.rows.size(),
+        " chunks are more than the limit of 2^32 - 2: index with a larger --chunk-size"));
   }
   return absl::OkStatus();
 }
@@ -45,11 +49,12 @@ absl::Status Validate(const ChunkTable& table) {
 absl::Status NoRows(Split split, size_t num_chunks) {
   if (num_chunks == 0) {
     return absl::FailedPreconditionError(
-        "it lists no records: the shards were empty when they were indexed");
+        "no records are listed, because the shards were empty when they were indexed");
   }
-  const absl::string_view advice = split == Split::kHoldout
-                                       ? ": index with --holdout, or choose another split"
-                                       : ": penstock index --holdout has put all into 'holdout'";
+  const absl::string_view advice =
+      split == Split::kHoldout ? ": index with --holdout, or choose another split"
+                               : ": penstock index --holdout put all into 'holdout'; index with "
+                                 "a smaller share, or choose another split";
   return absl::FailedPreconditionError(absl::StrCat(
       "the split '", SplitName(split), "' has no records in ", num_chunks, " chunks", advice));
 }

@@ -253,7 +253,7 @@ TEST(PlanTest, RefusesASplitWithoutRecords) {
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("'holdout' has no records in 2 chunks: index with --holdout")));
   EXPECT_THAT(Plan::Create({}, {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("lists no records")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no records are listed")));
 }
 
 TEST(PlanTest, RefusesOptionsThatAreZero) {

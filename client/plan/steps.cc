@@ -23,9 +23,9 @@ uint64_t CeilDiv(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
 absl::Status Validate(const StepOptions& options) {
   if (options.world_size == 0 || options.rank >= options.world_size) {
-    return absl::InvalidArgumentError(absl::StrCat("rank ", options.rank, " of a world size of ",
-                                                   options.world_size,
-                                                   "; ranks are numbered from 0"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", options.rank, " is out of range for a world size of ",
+                     options.world_size, "; ranks are numbered from 0"));
   }
   if (options.global_batch_size < options.world_size) {
     return absl::InvalidArgumentError(absl::StrCat("a global batch of ", options.global_batch_size,
@@ -34,7 +34,7 @@ absl::Status Validate(const StepOptions& options) {
   }
   if (options.epochs > kMaxEpoch) {
     return absl::InvalidArgumentError(
-        absl::StrCat(options.epochs, " epochs are more than 2^62; 0 means without end"));
+        absl::StrCat(options.epochs, " epochs exceed the limit of 2^62; 0 means no end"));
   }
   return absl::OkStatus();
 }

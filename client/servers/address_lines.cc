@@ -18,7 +18,8 @@ absl::Status LineError(size_t line, absl::string_view text) {
 
 absl::StatusOr<std::vector<std::string>> ParseAddressLines(absl::string_view text) {
   if (!text.empty() && text.back() != '\n') {
-    return absl::InvalidArgumentError("its last line has no newline: it may be half written");
+    return absl::InvalidArgumentError(
+        "the last line has no newline, so the file may be incomplete");
   }
   std::vector<std::string> addresses;
   size_t line = 0;
@@ -29,7 +30,8 @@ absl::StatusOr<std::vector<std::string>> ParseAddressLines(absl::string_view tex
     if (!CheckServerAddress(address).ok()) return LineError(line, address);
     addresses.emplace_back(address);
   }
-  if (addresses.empty()) return absl::InvalidArgumentError("it names no server");
+  if (addresses.empty())
+    return absl::InvalidArgumentError("the file names no server; write one HOST:PORT a line");
   return addresses;
 }
 

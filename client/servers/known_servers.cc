@@ -22,7 +22,8 @@ ServerSet KnownServers::Now() {
   MutexLock lock(&mutex_);
   ServerSet now = set_;
   if (!now.complete && now.problem.ok()) {
-    now.problem = absl::UnavailableError(absl::StrCat(servers_, ": not all of it is known yet"));
+    now.problem = absl::UnavailableError(
+        absl::StrCat(servers_, ": the look-up of its names and files has not finished"));
   }
   return now;
 }
@@ -38,7 +39,7 @@ absl::StatusOr<ServerSet> KnownServers::WaitForFirst(absl::Duration timeout) {
   ServerSet now = Now();
   if (!now.addresses.empty()) return now;
   return absl::UnavailableError(absl::StrCat(
-      "no server was found for ", absl::FormatDuration(timeout), "; ", now.problem.message()));
+      "no server was found within ", absl::FormatDuration(timeout), ": ", now.problem.message()));
 }
 
 }  // namespace penstock

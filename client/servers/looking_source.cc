@@ -34,7 +34,7 @@ absl::Status LookingSource::Start(OnSet on_set) {
   on_set_ = std::move(on_set);
   PENSTOCK_ASSIGN_OR_RETURN(
       thread_,
-      StartThread("that looks for servers", [this](const std::stop_token& stop) { Run(stop); }));
+      StartThread("that looks up servers", [this](const std::stop_token& stop) { Run(stop); }));
   return absl::OkStatus();
 }
 

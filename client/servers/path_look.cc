@@ -68,7 +68,9 @@ absl::StatusOr<std::string> ReadText(int fd, size_t max_bytes) {
     text.append(buffer, static_cast<size_t>(size));
     if (text.size() > max_bytes) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("it has more than ", max_bytes, " bytes; is it an address file?"));
+          absl::StrCat("the file has more than ", max_bytes,
+                       " bytes, so it is not an address file; give a file with one HOST:PORT a "
+                       "line"));
     }
   }
 }
@@ -115,7 +117,8 @@ absl::Status PathLook::LookAtFolder() {
     if (name.front() == '.') continue;
     if (files.size() == kMaxFiles) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("file:", path_, ": more than ", kMaxFiles, " files"));
+          absl::StrCat("file:", path_, ": the folder has more than ", kMaxFiles,
+                       " files; give a folder of address files only"));
     }
     PENSTOCK_RETURN_IF_ERROR(LookAtFile(name, absl::StrCat(path_, "/", name), files));
   }
@@ -164,7 +167,9 @@ ServerSet PathLook::Known(absl::Status problem) const {
   std::sort(set.addresses.begin(), set.addresses.end());
   set.addresses.erase(std::unique(set.addresses.begin(), set.addresses.end()), set.addresses.end());
   if (set.addresses.empty() && set.problem.ok()) {
-    set.problem = absl::NotFoundError(absl::StrCat("file:", path_, ": no address file is in it"));
+    set.problem = absl::NotFoundError(absl::StrCat(
+        "file:", path_,
+        ": the folder has no address file; start penstock-server with --address-file in it"));
   }
   return set;
 }

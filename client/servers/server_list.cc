@@ -95,7 +95,7 @@ absl::StatusOr<std::vector<ServerTerm>> ParseServerList(absl::string_view server
     return term.kind == ServerTerm::Kind::kLocal;
   });
   if (has_local && terms.size() > 1) {
-    return absl::InvalidArgumentError("servers: local: cannot stand among others");
+    return absl::InvalidArgumentError("servers: local: cannot be combined with other servers");
   }
   return terms;
 }

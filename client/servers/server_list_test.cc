@@ -32,7 +32,7 @@ TEST(ServerListTest, AFileMayBeAUri) {
 TEST(ServerListTest, LocalStandsAlone) {
   EXPECT_EQ(ParseServerList("local:").value()[0].kind, Kind::kLocal);
   EXPECT_THAT(ParseServerList("a:1,local:"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("among others")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("with other servers")));
 }
 
 TEST(ServerListTest, RefusesWhatIsNoServer) {

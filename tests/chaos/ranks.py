@@ -53,7 +53,7 @@ class RanksTestCase(ProcessTestCase):
             told = self.errors[rank].read_text()
             self.assertIn("interrupted by SIGINT", told)
             # Repeated kills of servers can lead to hundreds of such windows.
-            self.assertLessEqual(told.count("asked for alone"),
+            self.assertLessEqual(told.count("requested alone"),
                                  1 + (time.monotonic() - self.started) / 10)
             results.append(json.loads(out))
         return results

@@ -84,7 +84,7 @@ class BadInputTest(ProcessTestCase):
     def test_a_missing_feature(self):
         self.write("missing.tfrecord", b"".join(
             tfrecord.frame(tfrecord.example(d=bytes(194))) for _ in range(50)))
-        self.assert_fails(*self.index_and_stream("--spec", "chess"), says=["'s'", "There are d"])
+        self.assert_fails(*self.index_and_stream("--spec", "chess"), says=["'s'", "They have d"])
 
     def test_a_feature_of_the_wrong_type(self):
         self.write("typed.tfrecord", b"".join(

@@ -44,7 +44,7 @@ class DamageTest(DamageTestCase):
     def test_damage_that_both_servers_see_is_named(self):
         result = run("penstock", *self.stream_args(self.start_copies(damaged=[0, 1])))
         self.assertEqual(result.returncode, 1)
-        for words in (self.shard_of(self.data).name, "offset", "record", "agree",
+        for words in (self.shard_of(self.data).name, "offset", "record", "reported by",
                       "--exclude-corrupt"):
             self.assertIn(words, result.stderr)
 
@@ -148,7 +148,7 @@ class PlainShardTest(DamageTestCase):
                       self.start_damaged(), "--epochs", 1, "--global-batch-size", 64,
                       "--device", "cpu")
         self.assertEqual(refused.returncode, 1, refused.stderr)
-        self.assertIn(self.name() + " is damaged since it was indexed", refused.stderr)
+        self.assertIn(self.name() + " was damaged after it was indexed", refused.stderr)
 
     def test_what_was_replaced_is_told_alike(self):
         told = self.stream(self.start_damaged(), "--on-error", "replace", epochs=1)

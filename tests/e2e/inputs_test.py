@@ -59,7 +59,8 @@ class InputsTest(InputsTestCase):
     def test_a_pipe_that_nobody_writes_is_told(self):
         pipe = self.make_pipe()
         threads = [threading.Thread(target=self.assert_says, args=(program, *args, pipe, *rest),
-                                    kwargs={"says": [f"{pipe}: is a pipe that no program has opened"]})
+                                    kwargs={"says": [f"{pipe}: is a pipe that no program has "
+                                                     "opened"]})
                    for program, args, rest in self.readers()]
         failed = []
         hook, threading.excepthook = threading.excepthook, failed.append

@@ -121,7 +121,7 @@ class LaunchTest(RanksTestCase):
         for args, says in ((["-np", 2], "no program is given"), (["--", "true"], "-np is required"),
                            (["-np", 4, "-H", "localhost:2", "--", "true"], "2 slots"),
                            (["-np", 2, "--gpus", "0", "true"], "--gpus 0"),
-                           (["-np", 2, "penstock-train"], "a dataset is needed"),
+                           (["-np", 2, "penstock-train"], "no dataset given"),
                            (["-np", 2, "--min-np", 1, "true"], "--min-np: elastic training is not supported"),
                            (["-np", 2, "--config-file", "f", "true"], "--config-file: not supported")):
             result = run("penstock", "launch", *args)

@@ -31,7 +31,7 @@ class OwnDataTest(ProcessTestCase):
         indexed = self.check_run("penstock", "index", self.table, "--holdout", "10%").stdout
         self.assertIn("held out by the whole record", indexed)
         local, told = self.read("local:")
-        self.assertIn("one made from the features is used", told)
+        self.assertIn("using a decode spec made from the features", told)
         served, _ = self.read(self.start_server().address)
         self.assertEqual(served["digest"], local["digest"])
         held, _ = self.read("local:", "--split", "holdout", "--remainder", "short")

@@ -94,8 +94,8 @@ class DescriptorsTest(ProcessTestCase):
     def check(self, program, *args):
         result = run(program, *args, preexec_fn=limit(resource.RLIMIT_NOFILE, 8))
         self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertRegex(result.stderr, r"too few file descriptors: the limit is 8, \d are open, and at "
-                         r"least \d+ are needed; raise the limit \(ulimit -n;")
+        self.assertRegex(result.stderr, r"too few file descriptors: the limit is 8, \d are open, and "
+                         r"at least \d+ are needed; raise the limit \(ulimit -n;")
         self.assertNotIn("still waiting", result.stderr)
 
     def test_a_server(self):

@@ -85,9 +85,10 @@ class ServedManifestTest(RanksTestCase):
                                ("penstock", "which", "server:manifest.pb", "--step", "0"),
                                ("penstock-train", "--manifest", "server:manifest.pb", "--servers",
                                 "local:")):
-            self.refused(program, *args, code=2, says=["lies on servers, and servers are local:"])
+            self.refused(program, *args, code=2,
+                         says=["is a path on servers, but --servers is local:"])
         self.refused("penstock", "stream", "server:/data/manifest.pb", "--servers", "a:1", code=2,
-                     says=["beneath the servers' --data-root"])
+                     says=["relative to the servers' --data-root"])
 
     def test_a_training_needs_the_servers_alone(self):
         authority = Authority(self.folder, "ca")

@@ -116,7 +116,7 @@ class TopTest(ProcessTestCase):
         stopped = self.start_server()
         stopped.stop()
         try:
-            self.wait_until_down(stopped.address, "says nothing")
+            self.wait_until_down(stopped.address, "sends nothing")
         finally:
             stopped.cont()
         stopped.drain()
@@ -164,8 +164,8 @@ class TopTest(ProcessTestCase):
         silent = socket.create_server(("127.0.0.1", 0))  # It never accepts.
         self.addCleanup(silent.close)
         address = "%s:%d" % silent.getsockname()
-        cause = ("it accepts connections and says nothing: it is stopped, overloaded, or no --listen "
-                 "port")
+        cause = ("the peer accepts connections but sends nothing: the server is stopped or "
+                 "overloaded, or this is not its --listen port")
         wait_until(lambda: f"  {cause}\n" in run("penstock", "top", "--servers", address, "--once",
                                                  "--interval", "1ms").stdout, cause)
         terminal = self.top_on_terminal(address)

@@ -130,7 +130,8 @@ class TrainImagesTest(RanksTestCase):
                             "image u8 [72, 72, 3] and label i64 []")
         other.write_text(SPEC.replace("15552", "15551"))
         self.assert_refused(["--eval-spec", other], "the records have 15552 bytes")
-        self.assert_refused(["--eval-spec", "chess"], "--eval-spec chess: the spec wants feature 'd'")
+        self.assert_refused(["--eval-spec", "chess"],
+                            "--eval-spec chess: the spec expects feature 'd'")
 
     def test_what_is_not_for_it_is_refused_by_name(self):
         self.assert_refused(["--spec", "chess"], "feature 'd' (bytes), which the records lack")

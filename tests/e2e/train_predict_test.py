@@ -95,7 +95,7 @@ class PredictTest(TrainingTestCase):
         self.assert_fails(*predict, says=["give one of --fen, --image and DATASET"], code=2)
         self.assert_fails(*predict, "--fen", START, "--manifest", self.manifest, says=["give one of"], code=2)
         self.assert_fails(*predict, "--image", "a.png", says=["which scores positions: give --fen"], code=1)
-        self.assert_fails("evaluate", "--checkpoint", self.model, says=["a dataset is needed"], code=2)
+        self.assert_fails("evaluate", "--checkpoint", self.model, says=["no dataset given"], code=2)
         self.assert_fails("evaluate", "--checkpoint", self.model, "--manifest", self.manifest,
                           "--look-ahead", "many", says=["--look-ahead"], code=2)
         self.assert_fails("evaluate", "--checkpoint", self.model, "--manifest", self.manifest,

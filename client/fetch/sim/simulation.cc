@@ -265,7 +265,7 @@ class Run {
         std::all_of(rank.addresses().begin(), rank.addresses().end(), [&](const auto& address) {
           return fleet_.server(fleet_.ServerAt(address)).talked_nonsense();
         });
-    if (absl::StrContains(rank.failure().message(), "no server can be used")) {
+    if (absl::StrContains(rank.failure().message(), "every server refused this client")) {
       return all_may_be_refused;
     }
     return absl::StrContains(rank.failure().message(), "no server could be used for") &&

@@ -90,7 +90,7 @@ void FakeFleet::DrainAt(absl::Duration when, uint32_t index, absl::Duration grac
     if (grace == absl::ZeroDuration()) return;
     At(grace, [this, stream] {
       if (stream.generation == 0 || !Serves(stream) || servers_[stream.server].stalled) return;
-      Die(stream.server, absl::UnavailableError("its grace has ended"));
+      Die(stream.server, absl::UnavailableError("its drain time has ended"));
     });
   });
 }

@@ -154,13 +154,15 @@ class BundleStream final : public Stream {
   void TakeHello(Member& member, const ServerInfo& info) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (num_hellos_ == 0) instance_ = info.instance;
     if (info.instance != instance_ && member.extra) {
-      return LeaveAlone(member, absl::FailedPreconditionError(absl::StrCat(
-                                    route_->ways[0]->address(), ": it reaches another server")));
+      return LeaveAlone(member,
+                        absl::FailedPreconditionError(absl::StrCat(
+                            route_->ways[0]->address(), ": it reached another server process")));
     }
     if (info.instance != instance_) {
       return Break(absl::FailedPreconditionError(
           absl::StrCat(route_->ways[0]->address(),
-                       ": its connections reach different servers; use one connection each")));
+                       ": its connections reach different server processes (a load balancer?); "
+                       "give --connections 1")));
     }
     member.state = Member::State::kUsable;
     if (++num_hellos_ == route_->growth.first) events_.OnEvent(info);

@@ -77,8 +77,8 @@ absl::Status BrokenStatus(absl::string_view address, const grpc::Status& status)
     // Not NotAServer(): a server that speaks TLS looks the same until a probe tells which it is.
     return absl::UnavailableError(absl::StrCat(
         address,
-        ": it does not speak gRPC (Failed parsing HTTP/2): the metrics port, or another "
-        "program's; give a penstock-server's --listen port"));
+        ": the peer does not speak gRPC (Failed parsing HTTP/2); this may be a metrics port or "
+        "another program: give the --listen port of a penstock-server"));
   }
   bool lost = IsTransportFailure(status.error_code()) || absl::StrContains(message, "RST_STREAM");
   auto code =

@@ -41,8 +41,8 @@ TEST(BrokenStatusTest, SaysThatAServerIsSilent) {
                      "failed to connect to all addresses; last error: UNAVAILABLE: connection "
                      "attempt timed out before receiving SETTINGS frame"),
               StatusIs(absl::StatusCode::kUnavailable,
-                       "h:1: it accepts connections and says nothing: it is stopped, "
-                       "overloaded, or no --listen port"));
+                       "h:1: the peer accepts connections but sends nothing: the server is "
+                       "stopped or overloaded, or this is not its --listen port"));
 }
 
 TEST(BrokenStatusTest, TellsOfAPortThatSpeaksNoGrpc) {
@@ -50,7 +50,7 @@ TEST(BrokenStatusTest, TellsOfAPortThatSpeaksNoGrpc) {
                      "failed to connect to all addresses; last error: UNAVAILABLE: "
                      "ipv4:127.0.0.1:9464: Failed parsing HTTP/2"),
               StatusIs(absl::StatusCode::kUnavailable,
-                       ::testing::AllOf(HasSubstr("h:1: it does not speak gRPC"),
+                       ::testing::AllOf(HasSubstr("h:1: the peer does not speak gRPC"),
                                         HasSubstr("--listen port"))));
 }
 

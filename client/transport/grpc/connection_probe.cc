@@ -161,13 +161,15 @@ std::string NameOf(const RefusedCertificate& refused) {
 }
 
 std::string WhereToRenew(const RefusedCertificate& refused, const TlsOptions& tls) {
-  if (refused.depth == 0) return "; renew it there (--tls-cert)";
-  if (refused.sent) return "; renew it there, behind the server's certificate (--tls-cert)";
+  if (refused.depth == 0) return "; renew it in the server's --tls-cert file";
+  if (refused.sent) {
+    return "; renew it in the server's --tls-cert file, after the server's certificate";
+  }
   return absl::StrCat("; renew it in ", TrustedFile(tls));
 }
 
 constexpr absl::string_view kUsageAdvice =
-    " (extendedKeyUsage, keyUsage); issue it without them, or with ";
+    " (extendedKeyUsage, keyUsage); issue it without these extensions, or with ";
 
 std::string ExplainVerification(long verified, const RefusedCertificate& refused,
                                 const ProbedServer& server, const TlsOptions& tls) {
@@ -179,7 +181,8 @@ std::string ExplainVerification(long verified, const RefusedCertificate& refused
   }
   if (verified == X509_V_ERR_CERT_NOT_YET_VALID) {
     return absl::StrCat(NameOf(refused), " is valid only from ",
-                        FormatCertificateTime(dates.not_before), "; compare the clocks");
+                        FormatCertificateTime(dates.not_before),
+                        "; check the clocks of both machines");
   }
   if (verified == X509_V_ERR_HOSTNAME_MISMATCH || verified == X509_V_ERR_IP_ADDRESS_MISMATCH) {
     return absl::StrCat("the server's certificate is for ", CertificateNames(certificate),
@@ -193,7 +196,8 @@ std::string ExplainVerification(long verified, const RefusedCertificate& refused
                         "); give that CA with --tls-ca");
   }
   if (verified == X509_V_ERR_INVALID_PURPOSE && refused.depth == 0) {
-    return absl::StrCat("the server's certificate is not for servers", kUsageAdvice, "serverAuth");
+    return absl::StrCat("the server's certificate may not be used by servers", kUsageAdvice,
+                        "serverAuth");
   }
   return absl::StrCat(NameOf(refused), " is refused: ", X509_verify_cert_error_string(verified));
 }

@@ -14,7 +14,8 @@ namespace penstock {
 
 // The message for a server that accepts a connection and then does nothing.
 inline constexpr absl::string_view kSilentServer =
-    "it accepts connections and says nothing: it is stopped, overloaded, or no --listen port";
+    "the peer accepts connections but sends nothing: the server is stopped or overloaded, or this "
+    "is not its --listen port";
 
 struct ProbedServer {
   // Numeric HOST:PORT. The probe finds nothing for a name, because it does not resolve names again.

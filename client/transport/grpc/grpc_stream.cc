@@ -37,9 +37,9 @@ absl::Status AsNonsense(const absl::Status& fault) {
 [[noreturn]] void EndWithoutGrpc(const std::string& address) {
   PrintEscaped(
       stderr,
-      "%s: gRPC does not end a stream that was cancelled, so this process ends: it could "
-      "not start its threads; raise the limits of address space (ulimit -v) and of threads "
-      "(ulimit -u, pids.max)\n",
+      "%s: gRPC could not start its threads, so a cancelled stream does not end; aborting this "
+      "process. Raise the limits of address space (ulimit -v) and of threads (ulimit -u, "
+      "pids.max)\n",
       address);
   std::abort();
 }
@@ -192,11 +192,12 @@ void GrpcStream::OnDone(const grpc::Status& status) {
 bool GrpcStream::StartProbe(const absl::Status& broken, ProbedServer server) {
   // Hold the lock until probe_ is set, because TellBroken() lets our destructor go on.
   MutexLock lock(&mutex_);
-  auto probe = StartThread("that looks why", [this, broken, server = std::move(server)] {
-    const std::string cause =
-        ProbeConnection(server, tls_, kStreamProbeTimeout, stop_probe_.get_token());
-    TellBroken(WithCause(address_, broken, cause));
-  });
+  auto probe = StartThread(
+      "that finds out why a connection failed", [this, broken, server = std::move(server)] {
+        const std::string cause =
+            ProbeConnection(server, tls_, kStreamProbeTimeout, stop_probe_.get_token());
+        TellBroken(WithCause(address_, broken, cause));
+      });
   if (probe.ok()) probe_ = *std::move(probe);
   return probe.ok();
 }
@@ -258,7 +259,8 @@ absl::StatusOr<std::unique_ptr<PartPayload, PartPayloadRecycler>> GrpcStream::Ta
     shared = shared_;
   }
   if (shared == nullptr) {
-    return absl::FailedPreconditionError("the server sent a part in memory that we did not map");
+    return absl::FailedPreconditionError(
+        "the server sent a part in shared memory that this client has not mapped");
   }
   return shared->Take(part.shared_offset, part.shared_size);
 }
@@ -297,8 +299,9 @@ absl::Status GrpcStream::HandleControl(const GrpcPayload& payload) {
     return absl::UnavailableError("the server is draining");
   }
   if (std::holds_alternative<wire::ServerHello>(message) == said_hello_) {
-    return absl::FailedPreconditionError(said_hello_ ? "the server said Hello twice"
-                                                     : "the server did not begin with Hello");
+    return absl::FailedPreconditionError(said_hello_
+                                             ? "the server sent a second Hello"
+                                             : "the first message of the server was not Hello");
   }
   return std::visit([this](auto& body) { return Handle(std::move(body)); }, message);
 }

@@ -55,7 +55,7 @@ class ManifestCall {
     if (!status.ok()) Check();  // The call may have failed before Done() called Check().
     if (!silent_) return status;
     return {grpc::StatusCode::DEADLINE_EXCEEDED,
-            absl::StrCat("no answer for ", absl::FormatDuration(limits_.silence))};
+            absl::StrCat("no data from the server for ", absl::FormatDuration(limits_.silence))};
   }
 
   const absl::Status& ended() const { return ended_; }
@@ -94,12 +94,12 @@ class ManifestCall {
       PENSTOCK_ASSIGN_OR_RETURN(total_, limits_.total(BytesOf(bytes)));
     }
     if (std::max<uint64_t>(bytes.size(), total_.value_or(0)) > limits_.max_bytes) {
-      return absl::OutOfRangeError(
-          absl::StrCat("it has more than ", FormatByteSize(limits_.max_bytes)));
+      return absl::OutOfRangeError(absl::StrCat("the manifest has more than ",
+                                                FormatByteSize(limits_.max_bytes), ", the limit"));
     }
     if (!total_ || bytes.size() <= *total_) return absl::OkStatus();
-    return absl::DataLossError(absl::StrCat("it sends more than the ", *total_,
-                                            " bytes that the manifest's header tells of"));
+    return absl::DataLossError(absl::StrCat("the server sent more than the ", *total_,
+                                            " bytes that the manifest's header states"));
   }
 
   const ManifestLimits& limits_;

@@ -57,14 +57,15 @@ std::shared_ptr<grpc::ChannelCredentials> TlsCredentials(const PemTexts& texts) 
 }
 
 absl::Status CheckToken(absl::string_view token, const std::string& path) {
-  if (token.empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": holds no token"));
+  if (token.empty())
+    return absl::InvalidArgumentError(absl::StrCat(path, ": the file has no token"));
   if (token.size() > kMaxTokenBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": a token of ", token.size(), " bytes; at most ", kMaxTokenBytes));
+    return absl::InvalidArgumentError(absl::StrCat(path, ": the token has ", token.size(),
+                                                   " bytes; the limit is ", kMaxTokenBytes));
   }
   if (std::all_of(token.begin(), token.end(), absl::ascii_isgraph)) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(path, ": a token is of visible ASCII characters without spaces"));
+      absl::StrCat(path, ": the token has a space or a character outside of visible ASCII"));
 }
 
 }  // namespace

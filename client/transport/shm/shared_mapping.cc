@@ -21,15 +21,15 @@ constexpr off_t kMaxBytes = off_t{1} << 30;
 absl::Status CheckSafe(int fd) {
   constexpr int kNeeded = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   const int seals = fcntl(fd, F_GET_SEALS);
-  if (seals < 0) return ErrnoToStatus(errno, "the server's descriptor is no sealed memory");
+  if (seals < 0) return ErrnoToStatus(errno, "the server sent a descriptor without memory seals");
   if ((seals & kNeeded) != kNeeded) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the server's memory has seals ", seals, ", not all of ", kNeeded));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the server's shared memory lacks seals: it has ", seals, ", but needs all of ", kNeeded));
   }
   struct statfs system {};
   if (fstatfs(fd, &system) != 0) return ErrnoToStatus(errno, "fstatfs");
   if (system.f_type != TMPFS_MAGIC) {
-    return absl::FailedPreconditionError("the server's descriptor is not ordinary memory");
+    return absl::FailedPreconditionError("the server's shared memory is not on tmpfs");
   }
   return absl::OkStatus();
 }
@@ -41,8 +41,9 @@ absl::StatusOr<std::shared_ptr<const SharedMapping>> SharedMapping::Map(const Un
   struct stat info {};
   if (fstat(fd.get(), &info) != 0) return ErrnoToStatus(errno, "fstat");
   if (info.st_size <= 0 || info.st_size > kMaxBytes) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the server's memory has ", info.st_size, " bytes"));
+    return absl::FailedPreconditionError(absl::StrCat("the server's shared memory has ",
+                                                      info.st_size, " bytes; 1 to ", kMaxBytes,
+                                                      " are supported"));
   }
   const auto size = static_cast<size_t>(info.st_size);
   void* memory = mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd.get(), 0);

@@ -23,10 +23,12 @@ constexpr int kPatienceMs = 10'000;
 // Checks the values that the server chose.
 absl::Status Check(const std::string& socket, const std::string& ticket) {
   if (socket.empty() || socket[0] != '/' || socket.size() >= sizeof(sockaddr_un::sun_path)) {
-    return absl::InvalidArgumentError("the server names no path of a socket");
+    return absl::InvalidArgumentError("the server sent an invalid socket path for shared memory");
   }
   if (ticket.empty() || ticket.size() > wire::kMaxTicketBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("a ticket of ", ticket.size(), " bytes"));
+    return absl::InvalidArgumentError(absl::StrCat("the server sent a ticket of ", ticket.size(),
+                                                   " bytes; 1 to ", wire::kMaxTicketBytes,
+                                                   " are valid"));
   }
   return absl::OkStatus();
 }
@@ -77,7 +79,8 @@ SharedMemoryRequest::~SharedMemoryRequest() {
 }
 
 absl::StatusOr<std::shared_ptr<const SharedMapping>> SharedMemoryRequest::Fetch() const {
-  if (!stop_.valid()) return absl::ResourceExhaustedError("no descriptor left for an eventfd");
+  if (!stop_.valid())
+    return absl::ResourceExhaustedError("out of file descriptors; raise the limit (ulimit -n)");
   PENSTOCK_RETURN_IF_ERROR(Check(socket_, ticket_));
   PENSTOCK_ASSIGN_OR_RETURN(UniqueFd connection, ConnectTo(socket_));
   if (send(connection.get(), ticket_.data(), ticket_.size(), MSG_NOSIGNAL) < 0) {

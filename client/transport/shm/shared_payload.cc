@@ -21,9 +21,9 @@ absl::StatusOr<std::unique_ptr<PartPayload, PartPayloadRecycler>> SharedPayloadP
     uint64_t offset, uint32_t size) {
   const std::span<const uint8_t> all = mapping_->bytes();
   if (offset > all.size() || size > all.size() - offset) {
-    return absl::FailedPreconditionError(absl::StrCat("a part of ", size, " bytes at offset ",
-                                                      offset, " of shared memory of ", all.size(),
-                                                      " bytes"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the server sent a part outside of its shared memory: ", size,
+                     " bytes at offset ", offset, " of ", all.size(), " bytes"));
   }
   std::unique_ptr<SharedPayload> payload = free_.Take();
   payload->offset_ = offset;
