@@ -78,8 +78,8 @@ absl::StatusOr<std::unique_ptr<HttpPort>> HttpPort::Listen(const std::string& ho
   PENSTOCK_ASSIGN_OR_RETURN(const Addresses found, Resolve(host, port));
   PENSTOCK_ASSIGN_OR_RETURN(UniqueFd listener, ListenOnFirst(found.get()));
   std::unique_ptr<HttpPort> opened(new HttpPort(std::move(listener), std::move(answer)));
-  PENSTOCK_ASSIGN_OR_RETURN(opened->thread_, StartThread("that answers for metrics",
-                                                         [port = opened.get()] { port->Run(); }));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      opened->thread_, StartThread("that serves metrics", [port = opened.get()] { port->Run(); }));
   return opened;
 }
 

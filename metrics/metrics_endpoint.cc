@@ -36,8 +36,9 @@ absl::Status MetricsEndpoint::CheckAddress(absl::string_view listen) {
   const bool has_port = colon < listen.size() && IsPort(listen.substr(colon + 1));
   const bool is_one = !absl::StrContains(listen, ',');
   if (!host.empty() && has_port && is_one && !is_bare_ipv6) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("\"", listen, "\" is no address for metrics; give HOST:PORT"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", listen,
+      "\" is not an address for metrics; give HOST:PORT, with an IPv6 address in brackets"));
 }
 
 absl::StatusOr<std::unique_ptr<MetricsEndpoint>> MetricsEndpoint::Start(absl::string_view listen,

@@ -27,8 +27,8 @@ absl::Status MetricsFlags::Validate() const {
   }
   if (port != "off" && !listen.empty()) {
     return absl::InvalidArgumentError(
-        "--metrics-port and --metrics-listen: give one of them; --metrics-port N listens on "
-        "127.0.0.1:N");
+        "--metrics-port and --metrics-listen exclude each other; --metrics-port N means "
+        "--metrics-listen 127.0.0.1:N");
   }
   if (!listen.empty()) {
     PENSTOCK_RETURN_IF_ERROR(Annotate(MetricsEndpoint::CheckAddress(listen), "--metrics-listen"));
@@ -36,7 +36,8 @@ absl::Status MetricsFlags::Validate() const {
   if (PortOf(address()) <= 65535) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(port == "off" ? "--metrics-listen" : "--metrics-port", ": process ", offset,
-                   " of this machine would take port ", PortOf(address()), "; give a lower one"));
+                   " of this machine would need port ", PortOf(address()),
+                   ", but the highest is 65535; give a lower port"));
 }
 
 std::string MetricsFlags::address() const {

@@ -211,7 +211,7 @@ TEST(MetricsFlagsTest, NameTheFlagThatIsWrong) {
   EXPECT_THAT((MetricsFlags{.port = "70000", .listen = ""}.Validate()),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--metrics-port")));
   EXPECT_THAT((MetricsFlags{.port = "1", .listen = "0.0.0.0:1"}.Validate()),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("one of them")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("exclude each other")));
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ class AddressFile {
   absl::Status Write(std::string path, const std::string& address) {
     if (!MayReplace(path)) {
       return absl::AlreadyExistsError(absl::StrCat(
-          path, ": lies there and is no address file; remove it or choose another path"));
+          path, ": exists and is not an address file; remove it, or choose another path"));
     }
     std::string line = absl::StrCat(address, "\n");
     absl::Status status = WriteFileAtomically(path, BytesOf(line));

@@ -41,7 +41,7 @@ TEST_F(AddressFileTest, WhatIsNoAddressIsLeftAlone) {
   for (const std::string text : {"my notes", "a:1\nb:1\n", "see: 5\n", "host:port\n"}) {
     folder_.Write("notes.txt", text);
     EXPECT_THAT(AddressFile().Write(folder_.File("notes.txt"), "b:1"),
-                StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("no address file")));
+                StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("not an address file")));
     EXPECT_EQ(folder_.Read("notes.txt"), text);
   }
   EXPECT_FALSE(AddressFile().Write(folder_.File(""), "b:1").ok());

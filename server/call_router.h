@@ -31,7 +31,8 @@ class CallRouter final : public grpc::CallbackGenericService {
     OpenCall call = port_.BeginCall(context->peer());
     const auto found = handlers_.find(context->method());
     if (found != handlers_.end()) return found->second(*context, std::move(call));
-    return new RefusedCall(std::move(call), absl::UnimplementedError("there is no such method"));
+    return new RefusedCall(std::move(call),
+                           absl::UnimplementedError("this server has no such method"));
   }
 
   const GuardedPort& port() const { return port_; }

@@ -32,7 +32,7 @@ class ReloadingCredentials final : public grpc::ServerCredentials {
                       : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE,
             &ReloadingCredentials::Fetch, this));
     return credentials_ != nullptr ? absl::OkStatus()
-                                   : absl::InternalError("gRPC takes none of the TLS files");
+                                   : absl::InternalError("gRPC refused the TLS files");
   }
 
   void SetAuthMetadataProcessor(const std::shared_ptr<grpc::AuthMetadataProcessor>&) override {}
@@ -55,7 +55,7 @@ class ReloadingCredentials final : public grpc::ServerCredentials {
       if (!changed.ok()) return Keep(changed.status());
       if (!changed->has_value()) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
       texts = **std::move(changed);
-      spdlog::info("tls files read again");
+      spdlog::info("tls files reloaded");
     }
     said_.clear();
     const grpc_ssl_pem_key_cert_pair pair = {texts->key.c_str(), texts->cert.c_str()};
@@ -70,7 +70,7 @@ class ReloadingCredentials final : public grpc::ServerCredentials {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::string message(fault.message());
     if (message != said_)
-      spdlog::error("tls files not usable, keeping the old error={}", Quoted(message));
+      spdlog::error("tls files not usable, keeping the previous ones error={}", Quoted(message));
     said_ = std::move(message);
     return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
   }

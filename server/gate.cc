@@ -65,14 +65,15 @@ absl::Status Gate::Pass::AddDefinition(uint64_t bytes) {
   const ServiceLimits& limits = gate_->limits_;
   if (definition_bytes_ + bytes > limits.max_stream_definition_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "the open windows of this stream were defined in ", definition_bytes_, " bytes and ", bytes,
-        " more come; the limit is ", limits.max_stream_definition_bytes));
+        "the definitions of this stream's open windows take ", definition_bytes_, " bytes, and ",
+        bytes, " more would exceed the limit of ", limits.max_stream_definition_bytes));
   }
   MutexLock lock(&gate_->mutex_);
   if (gate_->definition_bytes_ + bytes > limits.max_definition_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the open windows of all streams of this server were defined in ", gate_->definition_bytes_,
-        " bytes and ", bytes, " more come; the limit is ", limits.max_definition_bytes));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the definitions of the open windows of all streams of this server take ",
+                     gate_->definition_bytes_, " bytes, and ", bytes,
+                     " more would exceed the limit of ", limits.max_definition_bytes));
   }
   gate_->definition_bytes_ += bytes;
   definition_bytes_ += bytes;

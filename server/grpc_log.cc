@@ -23,24 +23,24 @@ struct Cause {
 // An alert is the client's verdict on us. The other texts are our verdict on the client.
 constexpr Cause kCauses[] = {
     {"peer did not return a certificate",
-     "the client sent no certificate, and --tls-client-ca wants one: give it --tls-cert and "
-     "--tls-key"},
+     "the client sent no certificate, but --tls-client-ca requires one: start the client with "
+     "--tls-cert and --tls-key"},
     {"certificate verify failed",
-     "the client's certificate is not accepted: it or its CA has expired, no CA in --tls-client-ca "
-     "signed it, or it is not for clients (extendedKeyUsage)"},
+     "the client's certificate is refused: it or its CA has expired, no CA in --tls-client-ca "
+     "signed it, or its extendedKeyUsage does not allow clients"},
     {"alert unknown ca",
-     "the client does not know the CA of this server's certificate: give it --tls-ca"},
+     "the client does not trust the CA of this server's certificate: start it with --tls-ca"},
     {"alert certificate expired",
-     "the client finds this server's certificate, or its CA's, expired: renew it"},
+     "the client refuses this server's certificate, because it or its CA's has expired: renew it"},
     {"alert bad certificate",
-     "the client refuses this server's certificate: the host name that it connects to is not in "
-     "it (--tls-server-name gives another), or its algorithm is too weak"},
+     "the client refuses this server's certificate: it lacks the host name that the client "
+     "connects to (set --tls-server-name there), or its algorithm is too weak"},
     {"alert unsupported certificate",
-     "the client finds that this server's certificate is not for servers (extendedKeyUsage): issue "
-     "it without, or with serverAuth"},
+     "the client refuses this server's certificate, because its extendedKeyUsage does not allow "
+     "servers: issue it with serverAuth, or without extendedKeyUsage"},
     {"alert certificate unknown", "the client refuses this server's certificate"},
-    {"alert certificate required", "the client wants a certificate of this server"},
-    {"wrong version number", "the client does not speak TLS: give it --tls"},
+    {"alert certificate required", "the client requires a certificate, but this server sent none"},
+    {"wrong version number", "the client does not speak TLS: start it with --tls"},
     {"http request", "the client speaks HTTP without TLS"},
     {"no shared cipher", "the client and this server have no TLS cipher in common"},
     {"unsupported protocol", "the client's TLS version is older than 1.2"},

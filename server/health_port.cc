@@ -21,7 +21,7 @@ constexpr int kMaxRequestBytes = 4 << 10;
 
 ListenerOptions OptionsOfHealth() {
   const uint64_t share = std::max<uint64_t>(DescriptorLimit() / 8, 1);
-  return {.cure_of_tls = "it is --health-listen, let the probe speak plaintext",
+  return {.cure_of_tls = "it is the --health-listen port, so configure the probe without TLS",
           .max_connections = std::min(HealthPort::kMaxConnections, share)};
 }
 

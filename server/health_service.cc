@@ -152,7 +152,8 @@ void HealthService::SetServing(bool serving) {
 absl::Status HealthService::Add(HealthWatch& watch, const std::string& service) {
   // gRPC keeps the request as long as the call lasts.
   if (service.size() > kMaxServiceName) {
-    return absl::InvalidArgumentError("that is no name of a service");
+    return absl::InvalidArgumentError(
+        absl::StrCat("the name of the service has more than ", kMaxServiceName, " bytes"));
   }
   MutexLock lock(&mutex_);
   if (num_watches_ >= max_watches_) {

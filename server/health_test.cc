@@ -144,7 +144,7 @@ TEST_F(HealthTest, ThePortsAreTwo) {
       {.listen = "127.0.0.1:70", .health_listen = "0.0.0.0:70", .data_root = folder_.path()},
       std::make_unique<FakeSessions>(FakeBehaviour()));
   EXPECT_THAT(server, StatusIs(absl::StatusCode::kInvalidArgument,
-                               HasSubstr("--health-listen would share a port, 70")));
+                               HasSubstr("--health-listen both use port 70")));
 }
 
 }  // namespace

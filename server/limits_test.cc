@@ -175,7 +175,8 @@ TEST_F(LimitsTest, ALargeHelloIsRefused) {
   hello.mutable_hello()->mutable_spec()->add_tensor()->set_name(
       std::string(wire::kMaxHelloBytes, 'x'));
   stream->Write(hello);
-  EXPECT_THAT(End(*stream), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("Hello of")));
+  EXPECT_THAT(End(*stream),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("the client's Hello has")));
 }
 
 TEST_F(LimitsTest, DefinitionsOfAStreamAreLimitedAndReleasedOnesAreNotCounted) {
@@ -191,7 +192,7 @@ TEST_F(LimitsTest, DefinitionsOfAStreamAreLimitedAndReleasedOnesAreNotCounted) {
   stream->Write(Window(21, 60'000));
   stream->Write(Window(22, 60'000));
   EXPECT_THAT(End(*stream),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("limit is 100000")));
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("limit of 100000")));
 }
 
 // Every window is ready as soon as it is open.
@@ -218,8 +219,9 @@ TEST_F(DefinitionsTest, DefinitionsOfAllStreamsAreLimitedAndEndWithThem) {
   ASSERT_TRUE(OpenHalf(*first, 1));
   auto second = Begin(contexts[1]);
   ASSERT_FALSE(OpenHalf(*second, 1));
-  EXPECT_THAT(End(*second), StatusIs(absl::StatusCode::kResourceExhausted,
-                                     AllOf(HasSubstr("of all streams"), HasSubstr("is 100000"))));
+  EXPECT_THAT(End(*second),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       AllOf(HasSubstr("of all streams"), HasSubstr("limit of 100000"))));
   first->WritesDone();
   EXPECT_OK(End(*first));
   // The server counts the first stream until it has cleaned up, a moment after the client sees the

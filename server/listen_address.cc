@@ -171,9 +171,10 @@ absl::Status CheckReachableHost(absl::string_view host) {
   absl::string_view bare = host;
   const bool bracketed = absl::ConsumePrefix(&bare, "[") && absl::ConsumeSuffix(&bare, "]");
   if (bracketed ? IsIpv6(bare) : IsIpv6(host) || IsHostName(host)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("\"", host,
-                                                 "\" is no host: give a name or an address without "
-                                                 "a port, e.g. node7, 10.0.0.7 or fd00::7"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", host,
+                   "\" is not a host name or address; give one without "
+                   "a port, e.g. node7, 10.0.0.7 or fd00::7"));
 }
 
 std::string ReachableAddress(const std::string& address, absl::string_view host) {

@@ -205,7 +205,7 @@ bool Listener::IsFull() {
 void Listener::SayFull(const std::string& peer) {
   if (std::optional<uint64_t> left_out = log_.Allow("full")) {
     spdlog::warn(
-        "connection refused peer={} cause=\"{} connections to this port are open, its limit\" "
+        "connection refused peer={} cause=\"{} connections are open, the limit of this port\" "
         "left_out={}",
         peer, options_.max_connections, *left_out);
   }

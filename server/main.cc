@@ -179,11 +179,11 @@ absl::Status Complete(Flags& flags, absl::Duration& grace) {
   if (!absl::ParseDuration(flags.grace, &grace) || grace < absl::ZeroDuration() ||
       grace > absl::Hours(24)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--grace: \"", flags.grace, "\" is no duration of at most 24h; give e.g. 30s or 2m"));
+        "--grace: \"", flags.grace, "\" is not a duration from 0 to 24h; give e.g. 30s or 2m"));
   }
   if (!flags.advertise.empty() && flags.address_file.empty()) {
     return absl::InvalidArgumentError(
-        "--advertise is written to --address-file: give that as well");
+        "--advertise has no effect without --address-file; give both");
   }
   if (!flags.advertise.empty()) {
     PENSTOCK_RETURN_IF_ERROR(Annotate(CheckReachableHost(flags.advertise), "--advertise"));
@@ -237,7 +237,7 @@ absl::StatusOr<std::unique_ptr<SignalThread>> HandleSignals(const std::atomic<Se
       [&server, &last, grace, stop = std::make_shared<StopSignals>()](int signal) {
         if (signal == SIGUSR1) return;
         if (Server* started = server) return StopServer(*started, last, grace, *stop, signal);
-        spdlog::warn("ended before it served signal={}", sigabbrev_np(signal));
+        spdlog::warn("stopped during start-up signal={}", sigabbrev_np(signal));
         _exit(128 + signal);
       });
 }
@@ -278,7 +278,7 @@ absl::StatusOr<LastThread*> StartLastThread() {
 void WarnOfTooLargeABudget(uint64_t budget) {
   const uint64_t memory = ReadMachineLimits().memory_bytes;
   if (memory == 0 || budget <= memory) return;
-  spdlog::warn("memory budget is more than this process may use budget={} memory={}",
+  spdlog::warn("memory budget exceeds the memory limit of this process budget={} memory={}",
                Quoted(FormatByteSize(budget)), Quoted(FormatByteSize(memory)));
 }
 

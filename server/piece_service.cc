@@ -69,7 +69,8 @@ class FileReactor final : public RequestReactor, public std::enable_shared_from_
     if (ok) {
       WriteNext();
     } else {
-      Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the client is gone, or takes nothing"));
+      Finish(
+          grpc::Status(grpc::StatusCode::CANCELLED, "the client disconnected, or stopped reading"));
     }
   }
   void OnDone() override {
@@ -230,7 +231,7 @@ absl::StatusOr<std::unique_ptr<FileSource>> PieceService::TryOpenManifest(const 
   PENSTOCK_ASSIGN_OR_RETURN(const bool is_manifest, IsManifestFile(*file));
   if (is_manifest) return file;
   return absl::InvalidArgumentError(absl::StrCat(
-      Printable(path), ": is not a Penstock manifest, and servers send no other file"));
+      Printable(path), ": is not a Penstock manifest, and servers send only manifests"));
 }
 
 v1::ServerStats PieceService::StatsFor(const Grant* reader) const {
@@ -341,11 +342,11 @@ void PieceService::EndRevokedOnes() {
       if (at == streams_.end() || std::exchange(at->second, nullptr) == nullptr) continue;
     }
     const v1::StreamStats stats = stream->stats();
-    spdlog::warn("stream ended, its token was taken back peer={} client={}", stats.peer(),
+    spdlog::warn("stream ended, its token was revoked peer={} client={}", stats.peer(),
                  Quoted(stats.client()));
     stream->End(absl::UnauthenticatedError(
-        "the token that opened this stream was taken out of the server's --token-file, or has "
-        "other folders now"));
+        "the token of this stream was revoked: it was removed from the server's --token-file, or "
+        "its folders were changed"));
   }
 }
 

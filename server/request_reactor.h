@@ -83,7 +83,8 @@ class RequestReactor : public CallReactor {
   bool Parse(grpc::ByteBuffer& request, google::protobuf::MessageLite& message) {
     grpc::ProtoBufferReader bytes(&request);
     if (message.ParseFromZeroCopyStream(&bytes)) return true;
-    Finish({grpc::StatusCode::INVALID_ARGUMENT, "the request is no message of its type"});
+    Finish({grpc::StatusCode::INVALID_ARGUMENT,
+            "the request is not a valid protobuf message of its type"});
     return false;
   }
   void AnswerWith(const google::protobuf::MessageLite& message) {
@@ -99,7 +100,8 @@ class RequestReactor : public CallReactor {
     if (ok) {
       OnRequest(request_);
     } else {
-      Finish({grpc::StatusCode::INVALID_ARGUMENT, "the call ended without a request"});
+      Finish({grpc::StatusCode::INVALID_ARGUMENT,
+              "the client ended the call before it sent a request"});
     }
   }
 

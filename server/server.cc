@@ -49,14 +49,14 @@ absl::Status CheckPlaintext(const ServerOptions& options, const ListenAddress& a
   if (!options.token_file.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         where,
-        " and the tokens of --token-file would travel in plaintext, where anyone on the way "
-        "can read them: give --tls-cert and --tls-key, or listen on 127.0.0.1"));
+        ", so the tokens of --token-file would be sent in plaintext: give --tls-cert and "
+        "--tls-key, or listen on 127.0.0.1"));
   }
   if (options.insecure) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(where,
-                   " without TLS, and anyone who reaches it can read the data: give --tls-cert and "
-                   "--tls-key, or listen on 127.0.0.1, or give --insecure to accept that"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      where,
+      " without TLS, so anyone on the network could read the data: give --tls-cert and "
+      "--tls-key, listen on 127.0.0.1, or accept this with --insecure"));
 }
 
 absl::Status CheckHealthListen(const ServerOptions& options, const ListenAddress& address) {
@@ -65,8 +65,9 @@ absl::Status CheckHealthListen(const ServerOptions& options, const ListenAddress
   if (!health.ok()) return Annotate(health.status(), "--health-listen");
   if (!Overlap(address, *health)) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("--listen and --health-listen would share a port, ", address.port,
-                   ": give them two; --listen answers health, too"));
+      absl::StrCat("--listen and --health-listen both use port ", address.port,
+                   ": give different ports, or leave out --health-listen, because --listen also "
+                   "answers health checks"));
 }
 
 // Descriptors of the data root, a shard, --address-file and the metrics port. In addition, for each
@@ -95,7 +96,7 @@ absl::Status ServerOptions::Validate() const {
     PENSTOCK_RETURN_IF_ERROR(CheckPlaintext(*this, *address));
   }
   if (data_root.empty()) {
-    return absl::InvalidArgumentError("--data-root: give the folder that the shards lie beneath");
+    return absl::InvalidArgumentError("--data-root is missing: give the folder with the shards");
   }
   if (!shm_socket.empty()) {
     return SharedMemoryDoorOptions{.socket = shm_socket, .group = shm_group}.Validate();

@@ -34,8 +34,8 @@ void AddMemory(const v1::EngineStats& engine, MetricFamilies& families) {
                       "Chunks whose reading waited for storage.", bytes(engine.slow_reads()));
   families.AddCounter(
       "penstock_server_read_seconds_total",
-      "Time that reads took while storage is slow, of all threads that read then: its growth in a "
-      "second is how many reads are under way at a time.",
+      "Time spent in reads while storage is slow, summed over threads; its rate is the number of "
+      "reads in progress at a time.",
       engine.read_seconds());
 }
 
@@ -45,12 +45,13 @@ void AddQueues(const v1::ServerStats& stats, MetricFamilies& families) {
                     stats.stream_size());
   families.AddCounter("penstock_server_streams_opened_total", "Streams that clients opened.",
                       static_cast<double>(stats.totals().streams()));
-  families.AddCounter("penstock_server_streams_refused_total",
-                      "Streams that the server ended because of what the client said, or refused.",
-                      static_cast<double>(stats.totals().refused()));
+  families.AddCounter(
+      "penstock_server_streams_refused_total",
+      "Streams that the server refused, or ended because of an error of the client.",
+      static_cast<double>(stats.totals().refused()));
   families.AddCounter("penstock_server_handshakes_failed_total",
-                      "TLS handshakes that failed, and clients that spoke plaintext where TLS is "
-                      "spoken, or the reverse.",
+                      "Failed TLS handshakes, including clients that speak plaintext to a TLS "
+                      "port or TLS to a plaintext port.",
                       static_cast<double>(NumFailedHandshakes()));
   families.AddGauge("penstock_server_windows", "Open windows.",
                     static_cast<double>(engine.windows()));
@@ -59,18 +60,18 @@ void AddQueues(const v1::ServerStats& stats, MetricFamilies& families) {
   families.AddCounter("penstock_server_windows_opened_total", "Windows that clients opened.",
                       static_cast<double>(stats.totals().windows()));
   families.AddCounter("penstock_server_windows_yielded_total",
-                      "Idle windows that gave their memory to others.",
+                      "Idle windows evicted to free memory for others.",
                       static_cast<double>(engine.windows_yielded()));
   families.AddCounter("penstock_server_windows_failed_total",
-                      "Windows that failed: refused for want of memory, not readable, damaged.",
+                      "Windows that failed: refused for lack of memory, unreadable, or damaged.",
                       static_cast<double>(stats.totals().failed_windows()));
   families.AddCounter("penstock_server_windows_damaged_total",
-                      "Of these, those whose bytes are not what was indexed.",
+                      "Failed windows whose bytes differ from what was indexed.",
                       static_cast<double>(stats.totals().damaged_windows()));
   families.AddGauge("penstock_server_requests_waiting", "Requests not answered in full.",
                     static_cast<double>(engine.waiting_requests()));
   families.AddGauge("penstock_server_waiting_bytes",
-                    "Bytes of their rows that are not decoded yet.",
+                    "Bytes of requested rows that are not decoded yet.",
                     static_cast<double>(engine.waiting_bytes()));
   families.AddCounter("penstock_server_requests_total", "Requests for rows.",
                       static_cast<double>(stats.totals().requests()));
@@ -78,18 +79,20 @@ void AddQueues(const v1::ServerStats& stats, MetricFamilies& families) {
 
 void AddOutput(const v1::ServerStats& stats, MetricFamilies& families) {
   const v1::EngineStats& engine = stats.engine();
-  families.AddCounter("penstock_server_rows_decoded_total", "Rows of answers.",
+  families.AddCounter("penstock_server_rows_decoded_total", "Rows decoded for answers.",
                       static_cast<double>(engine.rows_decoded()));
-  families.AddCounter("penstock_server_decoded_bytes_total", "Bytes of these rows.",
+  families.AddCounter("penstock_server_decoded_bytes_total", "Bytes of rows decoded for answers.",
                       static_cast<double>(engine.bytes_out()));
   families.AddCounter("penstock_server_strip_rows_total",
                       "Rows of answers from blocks that streams on the same plan share.",
                       static_cast<double>(engine.strip_rows()));
   families.AddCounter("penstock_server_strip_rows_decoded_total",
-                      "Rows decoded into such blocks: with the above, what sharing saves.",
+                      "Rows decoded into shared blocks; penstock_server_strip_rows_total minus "
+                      "this is what sharing "
+                      "saved.",
                       static_cast<double>(engine.strip_rows_decoded()));
   families.AddCounter("penstock_server_truncated_images_total",
-                      "Images whose file was cut, and whose missing end was filled.",
+                      "Images with a truncated file, whose missing end was filled.",
                       static_cast<double>(engine.truncated_images()));
   families.AddCounter("penstock_server_image_warnings_total",
                       "Damage of images that the decoder worked around.",
@@ -101,8 +104,8 @@ void AddOutput(const v1::ServerStats& stats, MetricFamilies& families) {
   families.AddCounter("penstock_server_parts_sent_total", "Messages with rows sent to clients.",
                       static_cast<double>(stats.totals().parts()));
   families.AddCounter("penstock_server_write_wait_seconds_total",
-                      "Time that streams had a message on its way into the network, over all "
-                      "streams: near their number a second where clients read too slowly.",
+                      "Time that streams spent writing to the network, summed over streams; a "
+                      "rate near the number of streams means that clients read too slowly.",
                       stats.totals().write_wait_seconds());
 }
 
@@ -122,19 +125,20 @@ void AddEngineTime(const v1::ServerStats& stats, MetricFamilies& families) {
                       engine.capacity_seconds());
   families.AddGauge("penstock_server_engine_threads", "Threads that load and decode.",
                     stats.threads());
-  families.AddGauge("penstock_server_cores",
-                    "Cores that the process may use: 1.5 where that is its control group's limit.",
-                    stats.cores());
+  families.AddGauge(
+      "penstock_server_cores",
+      "Cores that the process may use; a fraction if its control group has such a limit.",
+      stats.cores());
 }
 
 void AddConnections(const v1::ConnectionStats& connections, MetricFamilies& families) {
   families.AddGauge("penstock_server_connections", "Open connections that gRPC has.",
                     static_cast<double>(connections.open()));
   families.AddGauge("penstock_server_connections_waiting",
-                    "New connections that wait: too many have no answered call yet.",
+                    "New connections that wait, because too many have no answered call yet.",
                     static_cast<double>(connections.waiting()));
   families.AddCounter("penstock_server_connections_cut_total",
-                      "Connections cut off because they sent what no call accounts for.",
+                      "Connections closed because they sent bytes outside any call.",
                       static_cast<double>(connections.cut()));
   families.AddCounter("penstock_server_connections_displaced_total",
                       "Connections without an answered call, closed to make room for others.",
@@ -156,7 +160,7 @@ void AddServerMetrics(const v1::ServerStats& stats, MetricFamilies& families) {
   AddQueues(stats, families);
   AddMemory(stats.engine(), families);
   families.AddGauge("penstock_server_shared_memory_bytes",
-                    "Memory that clients of the same machine map, beside the budget.",
+                    "Memory that clients of the same machine map; not part of the budget.",
                     static_cast<double>(stats.shared_memory_bytes()));
   AddConnections(stats.connections(), families);
   families.AddProcess();

@@ -115,7 +115,8 @@ class ServerProgramTest(unittest.TestCase):
             process = self.start("--memory-budget", budget)
             process.send_signal(signal.SIGTERM)
             log = process.stderr.read()  # communicate() loses what readline() has buffered.
-            self.assertEqual("memory budget is more than this process may use" in log, warned, log)
+            self.assertEqual("memory budget exceeds the memory limit of this process" in log,
+                             warned, log)
 
     def test_ctrl_c_and_a_closed_terminal_drain_too(self):
         for number in (signal.SIGINT, signal.SIGHUP):
@@ -169,7 +170,8 @@ class ServerProgramTest(unittest.TestCase):
                            ((*root, "--memory-budget", "4"), "--memory-budget: '4' is 4 bytes"),
                            ((*root, "--advertise", "a"), "--address-file"),
                            ((*root, "--address-file", self.address_file,
-                             "--advertise", "host:7070"), "--advertise: \"host:7070\" is no host"),
+                             "--advertise", "host:7070"),
+                            "--advertise: \"host:7070\" is not a host name or address"),
                            ((*root, "--grace", "soon"), "--grace"),
                            ((*root, "--log-level", "loud"), "--log-level")]:
             code, _, error = run(*args)

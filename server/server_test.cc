@@ -329,7 +329,7 @@ TEST_F(ServerTest, SendsNoFileThatBeginsOtherwiseThanAManifest) {
     Write("notes.txt", content);
     EXPECT_THAT(ReadManifest("notes.txt"),
                 StatusIs(absl::StatusCode::kInvalidArgument,
-                         "notes.txt: is not a Penstock manifest, and servers send no other file"))
+                         "notes.txt: is not a Penstock manifest, and servers send only manifests"))
         << content;
   }
   Write("notes.txt", ManifestText(""));

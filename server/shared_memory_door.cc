@@ -76,8 +76,8 @@ absl::Status SharedMemoryDoorOptions::Validate() const {
   }
   if (pool_bytes == 0 || pool_bytes % PartBuffer::kMaxPartBytes != 0 || pool_bytes > max_bytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a shared pool of ", pool_bytes, " bytes: give a multiple of ",
-                     PartBuffer::kMaxPartBytes, " up to ", max_bytes));
+        absl::StrCat("pool_bytes is ", pool_bytes, ", but must be a multiple of ",
+                     PartBuffer::kMaxPartBytes, ", at most ", max_bytes));
   }
   return absl::OkStatus();
 }
@@ -153,8 +153,8 @@ class SharedMemoryDoor::Connections {
       // The listener stays readable, so without a pause this would spin.
       rest_until_ = Clock::now() + std::chrono::milliseconds(100);
       if (!std::exchange(out_of_descriptors_, true)) {
-        spdlog::warn("shared memory cannot accept socket={} error={}", Quoted(door_.socket()),
-                     Quoted(std::strerror(errno)));
+        spdlog::warn("cannot accept shared memory connections socket={} error={}",
+                     Quoted(door_.socket()), Quoted(std::strerror(errno)));
       }
     }
   }
@@ -230,7 +230,9 @@ absl::StatusOr<std::shared_ptr<SharedPool>> SharedMemoryDoor::Redeem(absl::strin
   {
     MutexLock lock(&mutex_);
     auto found = tickets_.find(ticket);
-    if (found == tickets_.end()) return absl::PermissionDeniedError("no stream has this ticket");
+    if (found == tickets_.end())
+      return absl::PermissionDeniedError(
+          "unknown ticket: its stream has ended, or the server never issued it");
     if (std::exchange(found->second.used, true)) {
       return absl::PermissionDeniedError("this ticket was used before");
     }

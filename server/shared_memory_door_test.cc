@@ -121,7 +121,7 @@ TEST_F(SharedMemoryDoorTest, RefusesTicketsOfNoStream) {
   lease.reset();
   for (const std::string& ticket : {old, std::string("x"), std::string(64, 'y')}) {
     Peer peer(path_);
-    EXPECT_THAT(peer.Ask(ticket), HasSubstr("no stream has this ticket"));
+    EXPECT_THAT(peer.Ask(ticket), HasSubstr("unknown ticket"));
     EXPECT_FALSE(peer.pool.valid());
   }
 }
@@ -130,7 +130,7 @@ TEST_F(SharedMemoryDoorTest, TicketsOfNoStreamDoNotFillTheLog) {
   CapturedLog log;
   Open();
   for (int i = 0; i < 30; ++i) {
-    EXPECT_THAT(Peer(path_).Ask("a ticket of nobody"), HasSubstr("no stream"));
+    EXPECT_THAT(Peer(path_).Ask("a ticket of nobody"), HasSubstr("unknown ticket"));
   }
   door_.reset();
   const std::vector<std::string> lines = log.LinesWith("shared memory refused");
@@ -252,7 +252,7 @@ TEST_F(SharedMemoryDoorTest, RefusesAPathThatIsTaken) {
   const std::string file = folder_.path() + "/file";
   UniqueFd(open(file.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
   EXPECT_THAT(SharedMemoryDoor::Open({.socket = file}),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("no socket")));
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("is not a socket")));
 }
 
 TEST_F(SharedMemoryDoorTest, RefusesWrongOptions) {

@@ -104,7 +104,7 @@ absl::Status StreamReactor::HandleIncoming() {
   PENSTOCK_RETURN_IF_ERROR(message.status());
   bool is_hello = std::holds_alternative<wire::ClientHello>(*message);
   if (is_hello != (session_ == nullptr)) {
-    return absl::InvalidArgumentError(is_hello ? "a second Hello on one stream"
+    return absl::InvalidArgumentError(is_hello ? "the client sent a second Hello on one stream"
                                                : "the first message of a stream must be Hello");
   }
   return std::visit([this](auto& body) { return Handle(std::move(body)); }, *message);
@@ -113,7 +113,7 @@ absl::Status StreamReactor::HandleIncoming() {
 void StreamReactor::EndIfSilent(absl::Duration timeout) {
   if (said_hello_ || Clock::now() - started_ < absl::ToChronoNanoseconds(timeout)) return;
   End(absl::DeadlineExceededError(
-      absl::StrCat("no Hello within ", absl::FormatDuration(timeout), " of the call")));
+      absl::StrCat("the client sent no Hello within ", absl::FormatDuration(timeout))));
 }
 
 void StreamReactor::TellIfStarved() {
@@ -132,8 +132,8 @@ void StreamReactor::TellIfStarved() {
 
 absl::Status StreamReactor::Handle(wire::ClientHello hello) {
   if (incoming_bytes_ > wire::kMaxHelloBytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("Hello of ", incoming_bytes_, " bytes; at most ", wire::kMaxHelloBytes));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the client's Hello has ", incoming_bytes_, " bytes; the limit is ", wire::kMaxHelloBytes));
   }
   if (hello.protocol_version < wire::kFirstProtocolVersion ||
       hello.protocol_version > wire::kProtocolVersion) {
@@ -232,8 +232,8 @@ absl::Status StreamReactor::Handle(wire::Ack ack) {
   MutexLock lock(&mutex_);
   auto found = lent_.find(ack.offset);
   if (found == lent_.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("an Ack of offset ", ack.offset, ", where no part is outstanding"));
+    return absl::InvalidArgumentError(absl::StrCat("the client acknowledged offset ", ack.offset,
+                                                   ", where no part is outstanding"));
   }
   returned = std::move(found->second);
   lent_.erase(found);
@@ -243,7 +243,8 @@ absl::Status StreamReactor::Handle(wire::Ack ack) {
 absl::Status StreamReactor::Handle(wire::SharedMemoryMapped) {
   std::shared_ptr<SharedPool> pool = lease_ == nullptr ? nullptr : lease_->pool();
   if (pool == nullptr) {
-    return absl::InvalidArgumentError("this stream has no shared memory that waits to be mapped");
+    return absl::InvalidArgumentError(
+        "the client reported mapped shared memory, but this stream offered none");
   }
   lease_.reset();
   {

@@ -102,7 +102,7 @@ TEST_F(TokenTest, AStreamEndsWhenItsTokenIsTakenBack) {
   auto gone = Begin(gone_context);
   auto kept = Begin(kept_context);
   folder_.Write("tokens", "0123456789-someone open\n0123456789-newcomer\n");
-  EXPECT_THAT(End(*gone), StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("taken out")));
+  EXPECT_THAT(End(*gone), StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("was revoked")));
   kept->Write(Window(1, 0, "open/a"));
   kept->WritesDone();
   EXPECT_OK(End(*kept));

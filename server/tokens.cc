@@ -47,7 +47,7 @@ absl::StatusOr<std::string> ParseRoot(absl::string_view root) {
   if (root[0] == '/' || !SplitPath(root, parts) || parts.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("root '", root,
-                     "': a root is a path beneath the data root, without '/' before it or '..'"));
+                     "' must be a path relative to the data root, without a leading '/' or '..'"));
   }
   return absl::StrJoin(parts, "/");
 }
@@ -55,11 +55,11 @@ absl::StatusOr<std::string> ParseRoot(absl::string_view root) {
 absl::Status CheckToken(absl::string_view token) {
   if (token.size() < kMinTokenBytes || token.size() > kMaxTokenBytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a token of ", token.size(), " characters; it has ", kMinTokenBytes, " to ",
-                     kMaxTokenBytes, ", e.g. those of `openssl rand -hex 32`"));
+        absl::StrCat("the token has ", token.size(), " characters, but must have ", kMinTokenBytes,
+                     " to ", kMaxTokenBytes, "; `openssl rand -hex 32` makes one"));
   }
   if (std::all_of(token.begin(), token.end(), absl::ascii_isgraph)) return absl::OkStatus();
-  return absl::InvalidArgumentError("a token is of visible ASCII characters");
+  return absl::InvalidArgumentError("the token has a character outside of visible ASCII");
 }
 
 absl::StatusOr<Grant> ParseRoots(const std::vector<absl::string_view>& words) {
@@ -95,14 +95,15 @@ absl::StatusOr<TokenTable> TokenTable::Parse(absl::string_view text) {
     if (absl::Status token = CheckToken(words[0]); !token.ok()) return Annotate(token, where);
     const Digest digest = DigestOf(words[0]);
     if (!table.places_.emplace(digest, table.entries_.size()).second) {
-      return absl::InvalidArgumentError(absl::StrCat(where, ": this token was there before"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(where, ": this token is also on an earlier line"));
     }
     absl::StatusOr<Grant> grant = ParseRoots(words);
     if (!grant.ok()) return Annotate(grant.status(), where);
     table.entries_.push_back({digest, std::make_shared<const Grant>(*std::move(grant))});
   }
   if (table.entries_.empty()) {
-    return absl::InvalidArgumentError("holds no token; give one a line: TOKEN [ROOT...]");
+    return absl::InvalidArgumentError("the file has no token; write one a line: TOKEN [ROOT...]");
   }
   return table;
 }
@@ -137,7 +138,7 @@ absl::StatusOr<std::unique_ptr<TokenFile>> TokenFile::Open(std::string path) {
   std::unique_ptr<TokenFile> file(new TokenFile(std::move(path)));
   struct stat info;
   if (stat(file->path_.c_str(), &info) == 0 && (info.st_mode & S_IROTH) != 0) {
-    spdlog::warn("every user of this machine can read the token file, chmod 600 it path={}",
+    spdlog::warn("every user of this machine can read the token file cure=\"chmod 600\" path={}",
                  Quoted(file->path_));
   }
   MutexLock lock(&file->mutex_);
@@ -154,7 +155,7 @@ absl::Status TokenFile::ReadIfChanged() {
   said_.clear();
   absl::StatusOr<TokenTable> table = TokenTable::Parse(text);
   if (!table.ok()) return Annotate(table.status(), path_);
-  if (table_.size() > 0) spdlog::info("token file read again tokens={}", table->size());
+  if (table_.size() > 0) spdlog::info("token file reloaded tokens={}", table->size());
   table->KeepGrantsOf(table_);
   table_ = *std::move(table);
   return absl::OkStatus();
@@ -164,7 +165,7 @@ void TokenFile::Refresh() {
   absl::Status status = ReadIfChanged();
   if (status.ok() || status.message() == said_) return;
   said_ = std::string(status.message());
-  spdlog::error("token file not usable, keeping the old tokens error={}", Quoted(said_));
+  spdlog::error("token file not usable, keeping the previous tokens error={}", Quoted(said_));
 }
 
 bool TokenFile::StillGrants(const Grant& grant) {

@@ -38,14 +38,14 @@ absl::Status MakeRoom(const std::string& path, const sockaddr_un& address) {
   if (lstat(path.c_str(), &info) != 0) return absl::OkStatus();
   if (!S_ISSOCK(info.st_mode)) {
     return absl::AlreadyExistsError(
-        absl::StrCat(path, ": lies there and is no socket; remove it or choose another path"));
+        absl::StrCat(path, ": exists and is not a socket; remove it, or choose another path"));
   }
   UniqueFd probe(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!probe.valid()) return ErrnoToStatus(errno, "socket");
   int refused = connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   if (refused == 0 || errno != ECONNREFUSED) {
     return absl::UnavailableError(absl::StrCat(
-        path, ": another process listens there; stop it, or give each server a path of its own"));
+        path, ": another process listens there; stop it, or give each server its own path"));
   }
   if (unlink(path.c_str()) != 0) return ErrnoToStatus(errno, path);
   return absl::OkStatus();

@@ -40,8 +40,8 @@ void AddServers(const std::vector<Server>& servers, MetricFamilies& families) {
                           {{"server", server.address}});
     }
   };
-  counter("penstock_client_server_rows_total", "Rows received of a server.", &Server::rows);
-  counter("penstock_client_server_received_bytes_total", "Bytes of rows received of a server.",
+  counter("penstock_client_server_rows_total", "Rows received from a server.", &Server::rows);
+  counter("penstock_client_server_received_bytes_total", "Bytes of rows received from a server.",
           &Server::bytes);
   counter("penstock_client_server_windows_total", "Windows opened on a server.", &Server::windows);
   counter("penstock_client_server_lost_requests_total",
@@ -50,15 +50,16 @@ void AddServers(const std::vector<Server>& servers, MetricFamilies& families) {
   counter("penstock_client_server_stream_breaks_total", "Streams to a server that broke.",
           &Server::stream_breaks);
   counter("penstock_client_server_backoffs_total",
-          "Times that a server was left alone for a while, after a break or a failed try.",
+          "Back-offs from a server, after a broken stream or a failed connection attempt.",
           &Server::backoffs);
   counter("penstock_client_server_late_requests_total", "Requests that missed their deadline.",
           &Server::late_requests);
   counter("penstock_client_server_windows_handed_over_total",
-          "Windows taken away from a server: it was late or silent, or another one joined.",
+          "Windows moved away from a server, because it was late or silent or another one joined.",
           &Server::windows_handed_over);
   counter("penstock_client_server_extra_loads_total",
-          "Windows that a server loaded after another one had to.", &Server::extra_loads);
+          "Windows that a server loaded again, after another server had loaded them.",
+          &Server::extra_loads);
   counter("penstock_client_server_checksum_failures_total",
           "Parts whose bytes changed between the server and this client.",
           &Server::checksum_failures);
@@ -82,7 +83,7 @@ void AddLoaderMetrics(const LoaderStats& stats, MetricFamilies& families) {
                       static_cast<double>(stats.bytes));
   // The counter's rate is the share of time that the consumer waits: 0 to 1.
   families.AddCounter("penstock_client_wait_seconds_total",
-                      "Time that the consumer waited for a batch, a wait under way included.",
+                      "Time that the consumer waited for batches, including a wait in progress.",
                       absl::ToDoubleSeconds(stats.wait));
   families.AddCounter("penstock_client_copying_seconds_total",
                       "Time spent copying or decoding rows into batches, by all threads.",
@@ -91,22 +92,23 @@ void AddLoaderMetrics(const LoaderStats& stats, MetricFamilies& families) {
                       "Time spent deciding what to ask for, by one thread at a time.",
                       absl::ToDoubleSeconds(stats.scheduling));
   families.AddCounter("penstock_client_replaced_records_total",
-                      "Damaged records that others stand for (--on-error replace).",
+                      "Damaged records replaced by other records (--on-error replace).",
                       static_cast<double>(stats.replaced_records));
   families.AddCounter("penstock_client_undecodable_rows_total",
-                      "Rows for which others stand, since their records cannot be decoded.",
+                      "Rows replaced by others, because their records cannot be decoded.",
                       static_cast<double>(stats.undecodable_rows));
   families.AddCounter("penstock_client_truncated_images_total",
-                      "Images whose file was cut, and whose missing end was filled.",
+                      "Images with a truncated file, whose missing end was filled.",
                       static_cast<double>(stats.images.truncated));
   families.AddCounter("penstock_client_image_warnings_total",
                       "Damage of images that the decoder worked around.",
                       static_cast<double>(stats.images.warnings));
-  families.AddGauge("penstock_client_slots", "Batches that are fetched ahead at most.",
+  families.AddGauge("penstock_client_slots", "Largest number of batches fetched ahead.",
                     static_cast<double>(stats.slots));
   families.AddGauge("penstock_client_servers", "Servers that are or were in the set.",
                     static_cast<double>(stats.servers.size()));
-  families.AddGauge("penstock_client_servers_connected", "Servers that answer.",
+  families.AddGauge("penstock_client_servers_connected",
+                    "Servers that a stream is open to, including those that are draining.",
                     static_cast<double>(connected));
   AddServers(Bounded(stats.servers), families);
   families.AddProcess();

@@ -113,7 +113,7 @@ absl::StatusOr<std::unique_ptr<ConnectionGuard>> ConnectionGuard::Start(const Gu
   guard->epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
   guard->wake_ = UniqueFd(eventfd(0, EFD_CLOEXEC));
   if (!guard->epoll_.valid() || !guard->wake_.valid()) {
-    return ErrnoToStatus(errno, "the descriptors of the guard of connections");
+    return ErrnoToStatus(errno, "creating the descriptors of the connection guard");
   }
   epoll_event wake{.events = EPOLLIN, .data = {.u64 = kWake}};
   epoll_ctl(guard->epoll_.get(), EPOLL_CTL_ADD, guard->wake_.get(), &wake);
@@ -281,16 +281,16 @@ void ConnectionGuard::Look(Connection& connection, Clock::time_point now) {
   Measure(connection, now);
   const FloodMeter& meter = connection.meter;
   if (meter.HasTooManyBytes(connection.standing)) {
-    return Cut(connection, "it sends bytes that belong to no call or message");
+    return Cut(connection, "it sent too many bytes outside any call or message");
   }
   if (meter.HasTooManyCalls()) {
-    return Cut(connection, "it begins calls faster than they are answered");
+    return Cut(connection, "it opens calls faster than they are answered");
   }
   if (connection.account->reset()) {
-    return Cut(connection, "more of its calls wait for a request than the server allows");
+    return Cut(connection, "it opened too many calls without sending their requests");
   }
   if (meter.IsStalled()) {
-    return Cut(connection, "it has begun a message and does not go on with it");
+    return Cut(connection, "it sent part of a message and then stalled");
   }
   SetBlame(connection, meter.Blame(connection.standing));
 }
@@ -388,7 +388,7 @@ void ConnectionGuard::CutWorst() {
   const double enough = blame_ / 2;
   for (const auto& [own, connection] : worst) {
     if (blame_ <= enough) return;
-    Cut(*connection, "the server's memory grows while it sends what no call accounts for");
+    Cut(*connection, "the server's memory grows while it sends bytes outside any call");
   }
 }
 

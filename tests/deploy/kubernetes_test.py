@@ -239,7 +239,7 @@ class ProgramsTest(ProcessTestCase):
         self.write_tokens("replace-me")
         result = run("penstock-server", "--data-root", self.data, *self.args(pods()[0]))
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn("a token of 10 characters", result.stderr)
+        self.assertIn("the token has 10 characters", result.stderr)
 
     def test_probes_are_answered(self):
         server = self.start()

@@ -90,7 +90,7 @@ class TlsTest(SecurityTestCase):
         self.refused(server, *self.tls(ca=other),
                      says=["signed by a CA", str(other.pem), "--tls-ca"])
         self.wait_for_log(server, "tls handshake begins peer=127.0.0.1:", "tls handshake failed",
-                          "does not know the CA")
+                          "does not trust the CA")
 
     def test_the_systems_roots_do_not_know_our_ca(self):
         server = self.tls_server(*self.ca.issue("server"))
@@ -107,7 +107,7 @@ class TlsTest(SecurityTestCase):
         server = self.tls_server(*old.issue("server"))
         self.refused(server, *self.tls(ca=old),
                      says=["CA CN = old, which signed", "expired on 20", f"in {old.pem}"])
-        self.wait_for_log(server, "tls handshake failed", "or its CA's, expired: renew it")
+        self.wait_for_log(server, "tls handshake failed", "or its CA's has expired: renew it")
 
     def test_expired_intermediate(self):
         old = Authority(self.folder, "old", days=-1, signed_by=self.ca)
@@ -128,28 +128,28 @@ class TlsTest(SecurityTestCase):
         pem, key = Authority(self.folder, "stranger").issue("client", "DNS:client")
         self.refused(server, *self.tls("--tls-cert", pem, "--tls-key", key),
                      says=["refused this client's certificate", "--tls-client-ca"])
-        self.wait_for_log(server, "tls handshake failed", "client's certificate is not accepted")
+        self.wait_for_log(server, "tls handshake failed", "client's certificate is refused")
 
     def test_expired_client_certificate(self):
         server = self.tls_server(*self.ca.issue("server"), "--tls-client-ca", self.ca.pem)
         pem, key = self.ca.issue("client", "DNS:client", days=-1)
         self.refused(server, *self.tls("--tls-cert", pem, "--tls-key", key),
                      says=["client.pem: the certificate expired on"])
-        self.wait_for_log(server, "tls handshake failed", "client's certificate is not accepted")
+        self.wait_for_log(server, "tls handshake failed", "client's certificate is refused")
 
     def test_client_certificate_that_is_for_servers(self):
         server = self.tls_server(*self.ca.issue("server"), "--tls-client-ca", self.ca.pem)
         pem, key = self.ca.issue("client", "DNS:client", usage="serverAuth")
         self.refused(server, *self.tls("--tls-cert", pem, "--tls-key", key),
                      says=[f"{pem} is not for clients", "extendedKeyUsage", "clientAuth"])
-        self.wait_for_log(server, "tls handshake failed", "or it is not for clients")
+        self.wait_for_log(server, "tls handshake failed", "extendedKeyUsage does not allow clients")
 
     def test_server_certificate_that_is_for_clients(self):
         server = self.tls_server(*self.ca.issue("server", usage="clientAuth"))
         self.refused(server, *self.tls(),
                      says=["certificate may not be used by servers", "extendedKeyUsage",
                            "serverAuth"])
-        self.wait_for_log(server, "tls handshake failed", "certificate is not for servers")
+        self.wait_for_log(server, "tls handshake failed", "extendedKeyUsage does not allow servers")
 
     def test_client_certificate_that_openssl_refuses(self):
         server = self.tls_server(*self.ca.issue("server"), "--tls-client-ca", self.ca.pem)
@@ -183,7 +183,7 @@ class TlsTest(SecurityTestCase):
         new.issue("server")
         self.stream(server.address, *self.tls(ca=new))
         self.refused(server, *self.tls(), says=["signed by a CA"])
-        self.wait_for_log(server, "tls files read again")
+        self.wait_for_log(server, "tls files reloaded")
 
     def test_a_certificate_without_its_key_keeps_the_old_one(self):
         pem, key = self.ca.issue("server")
@@ -191,23 +191,23 @@ class TlsTest(SecurityTestCase):
         other, _ = self.ca.issue("other")
         other.rename(pem)
         self.stream(server.address, *self.tls())
-        self.wait_for_log(server, "keeping the old", "is not the key of the certificate")
+        self.wait_for_log(server, "keeping the previous", "is not the key of the certificate")
 
     def test_a_certificate_that_openssl_refuses_keeps_the_old_one(self):
         server = self.tls_server(*self.ca.issue("server"))
         self.stream(server.address, *self.tls())
         self.ca.issue("server", rsa_bits=1024)
         self.stream(server.address, *self.tls())
-        self.wait_for_log(server, "keeping the old",
+        self.wait_for_log(server, "keeping the previous",
                           "server.pem: OpenSSL refuses certificate 1: ee key too small")
-        self.assertNotIn("tls files read again", self.log_of(server))
+        self.assertNotIn("tls files reloaded", self.log_of(server))
 
     def test_a_waiting_client_takes_the_new_ca(self):
         server = self.tls_server(*self.ca.issue("server"))
         given = self.write("given.pem", Authority(self.folder, "other").pem.read_text())
         client = self.spawn("penstock", *self.stream_args(
             server.address, "--tls", "--tls-ca", given, "--server-timeout", "100s"))
-        self.wait_for_log(server, "does not know the CA")
+        self.wait_for_log(server, "does not trust the CA")
         self.write("given.pem", self.ca.pem.read_text())
         out, err = client.communicate(timeout=TIMEOUT_S)
         self.assertEqual(client.returncode, 0, err)
@@ -227,7 +227,7 @@ class TlsTest(SecurityTestCase):
         self.write("client-ca.pem", new.pem.read_text())
         self.stream(server.address, *new_args)
         self.refused(server, *old_args, says=["refused this client's certificate"])
-        self.wait_for_log(server, "tls files read again")
+        self.wait_for_log(server, "tls files reloaded")
 
     def test_a_waiting_client_takes_its_new_certificate_and_key(self):
         server = self.tls_server(*self.ca.issue("server"), "--tls-client-ca", self.ca.pem)
@@ -235,7 +235,7 @@ class TlsTest(SecurityTestCase):
         client = self.spawn("penstock", *self.stream_args(
             server.address, *self.tls("--tls-cert", pem, "--tls-key", key),
             "--server-timeout", "100s"))
-        self.wait_for_log(server, "client's certificate is not accepted")
+        self.wait_for_log(server, "client's certificate is refused")
         self.ca.issue("client", "DNS:client")
         out, err = client.communicate(timeout=TIMEOUT_S)
         self.assertEqual(client.returncode, 0, err)
@@ -356,7 +356,7 @@ class TokenTest(SecurityTestCase):
         new = self.write("new", f"{TOKEN}-new\n")
         self.stream(server.address, "--token-file", new)
         self.refused(server, "--token-file", self.right, says=["is not among those"])
-        self.wait_for_log(server, "token file read again")
+        self.wait_for_log(server, "token file reloaded")
 
     def test_a_client_takes_a_changed_token_when_it_connects_again(self):
         address = self.reserve_address()
@@ -386,7 +386,7 @@ class TokenTest(SecurityTestCase):
         self.assertEqual(revoked.returncode, 1, err)
         self.assertIn("is not among those", err)
         # The other stream was opened with the old token too, and it reconnects.
-        self.wait_for_count(server, "its token was taken back", 2)
+        self.wait_for_count(server, "its token was revoked", 2)
         self.wait_for_count(server, "client connected", 3)
         self.assertIsNone(renewed.poll(), "the stream ended with its old token")
         renewed.terminate()
@@ -397,7 +397,7 @@ class TokenTest(SecurityTestCase):
         server = self.start_server("--token-file", self.tokens)
         self.write("tokens", "short\n")
         self.stream(server.address, "--token-file", self.right)
-        self.wait_for_log(server, "keeping the old tokens", "line 1")
+        self.wait_for_log(server, "keeping the previous tokens", "line 1")
         self.write("tokens", "")
         self.stream(server.address, "--token-file", self.right)
 

@@ -190,7 +190,7 @@ class EndTest(ProcessTestCase):
         wait_until(lambda: self.blocks_sigterm(server.pid), "the server to handle signals")
         server.drain()
         self.assertEqual(server.wait(TIMEOUT_S), 128 + signal.SIGTERM, server.log())
-        self.assertIn("ended before it served signal=TERM", server.log())
+        self.assertIn("stopped during start-up signal=TERM", server.log())
 
     def blocks_sigterm(self, pid):
         with open(f"/proc/{pid}/status") as status:
