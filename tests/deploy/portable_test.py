@@ -117,7 +117,7 @@ class PortableTest(unittest.TestCase):
             "train", "--dtype", "packed", "--digest", "--json", "-", *BATCHES))
         said = self.run_in_root("penstock-train", *self.training("saved", "--digest", "--json",
                                                                  "summary.json"))
-        self.assertIn("no oneDNN: OpenBLAS multiplies", said)
+        self.assertIn("no oneDNN: it multiplies matrices with OpenBLAS", said)
         summary = json.loads((self.work / "summary.json").read_text())
         self.assertEqual(summary["steps"], 3)
         self.assertEqual(summary["digest"], streamed["digest"])

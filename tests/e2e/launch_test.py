@@ -171,7 +171,7 @@ class LaunchTest(RanksTestCase):
         self.assertIn(f"[X] penstock-train: {BIN}", result.stdout)
         self.assertRegex(result.stdout, r"\[X\] CPU: fp32")
         self.assertRegex(result.stdout, r"\[ \] GPU: (this build has no CUDA|there is no )")
-        self.assertRegex(result.stdout, r"\[ \] NCCL, a GPU each: no GPU")
+        self.assertRegex(result.stdout, r"\[ \] NCCL, one GPU per rank: there is no usable GPU")
         if (libraries / "libnccl.so.2").exists():
             self.assertIn(f": {libraries}/libnccl.so.2", result.stdout)
 

@@ -62,7 +62,7 @@ class RanksHostsTest(RanksTestCase):
                 (self.start_hosts(1, "--epochs", 1, steps=10**6), "give --steps"),
                 (self.start_ranks(2, "--shard-by", "local-rank",
                                   manifest=lambda rank: self.hosts[rank]),
-                 "on rank 1, which are on one host"),
+                 "than rank 0, which is on the same host"),
                 (self.start_ranks(4, "--shard-by", "local-rank",
                                   own=lambda rank: ["--local-rank", int(rank == 3), "--local-size",
                                                     2]),

@@ -161,7 +161,7 @@ class RanksTest(RanksTestCase):
         self.assertIn("rank 1: interrupted before the first step", ranks[1].err)
 
     def test_a_rank_whose_data_does_not_open_is_named(self):
-        says = r"rank %d: rank %d has not opened its data: others wait for it, for \d+s or longer"
+        says = r"rank %d: rank %d has not opened its data for \d+s or longer, and other ranks wait"
         for late, other in ((0, 1), (1, 0)):
             ranks, go_on = self.start_with_pipe(late, "--late-after", "1s")
             wait_until(lambda: len(re.findall(says % (other, late), ranks[other].err)) > 1,
@@ -191,7 +191,7 @@ class RanksTest(RanksTestCase):
         ranks = self.start_ranks(2, manifest=lambda rank: other / "manifest.pb" if rank else None)
         for rank in ranks:
             self.assertEqual(rank.wait(), 1)
-            self.assertIn("the data and its order is ", rank.err)
+            self.assertIn("rank 1 has other data, or another order, than rank 0", rank.err)
 
     def test_ranks_that_do_not_divide_the_shards_are_a_usage_error(self):
         result = run("penstock-train", *self.train_args("--rank", 0, "--world-size", 3,

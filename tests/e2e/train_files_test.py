@@ -97,7 +97,7 @@ class WeightsTest(WeightsTestCase):
         link.symlink_to(checkpoint)
         for target in (checkpoint, self.folder / "new.ckpt", link):
             self.assert_fails("export", "--checkpoint", checkpoint, "-o", target,
-                              says=["is a checkpoint"], code=1)
+                              says=["names a checkpoint"], code=1)
         self.export(checkpoint)
 
 
@@ -149,7 +149,7 @@ class CheckpointTest(TrainingTestCase):
         result = run("penstock-train", *self.train_args(*other))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("resuming from", result.stdout)
-        self.assertIn("--virtual-shards was 8, is 4: the bits may differ", result.stderr)
+        self.assertIn("--virtual-shards was 8 and is now 4: results may not be bit-identical", result.stderr)
         self.train("--checkpoint-dir", folder, "--require-same-bits", "--virtual-shards", 4,
                    steps=14)
 
@@ -166,7 +166,7 @@ class CheckpointTest(TrainingTestCase):
                           code=1)
         result = self.check_run("penstock-train", *self.train_args(*args, "--lr", 0.5, steps=6))
         self.assertIn(says, result.stderr)
-        self.assertIn("the best so far, of step 4, does not count", result.stderr)
+        self.assertIn("its best evaluation (step 4) does not count", result.stderr)
         best, _ = read_checkpoint(folder / "best.ckpt")
         self.assertEqual(best["step"], 6)
         self.assertEqual(best["score_count"], 2 * BATCH)

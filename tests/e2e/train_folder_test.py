@@ -81,7 +81,7 @@ class TrainFolderTest(ProcessTestCase):
         (self.data / "classes.txt").write_text("\n".join(CLASSES[:2] + CLASSES[3:]) + "\n")
         self.check_run("penstock", "index", self.data, "--holdout", "20%")
         records = [*model, "--manifest", self.data]
-        differs = 'class 2 is "cat" in the checkpoint and "dog" in the manifest'
+        differs = 'class 2 is "cat" in the checkpoint but "dog" in the manifest'
         refused = run("penstock-train", "evaluate", *records)
         self.assertEqual((refused.returncode, differs in refused.stderr), (1, True), refused.stderr)
         self.assertIn(differs, self.check_run("penstock-train", "predict", *records, "-o",

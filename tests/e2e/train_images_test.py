@@ -135,14 +135,14 @@ class TrainImagesTest(RanksTestCase):
 
     def test_what_is_not_for_it_is_refused_by_name(self):
         self.assert_refused(["--spec", "chess"], "feature 'd' (bytes), which the records lack")
-        self.assert_refused(["--model", "vit-small"], "has image u8 [15552], label i64 []; --model vit-small reads image u8 [224, 224, 3]")
+        self.assert_refused(["--model", "vit-small"], "has tensors image u8 [15552], label i64 [], but --model vit-small reads image u8 [224, 224, 3]")
         self.assert_refused(["--classes", 3], "a.tfrecord): its label is 3, and there are 3 classes "
                             "(--classes), counted from 0: if labels count from 1, give --spec "
                             "images-train:72,label-1")
-        self.assert_refused(["--dtype", "packed"], "servers decode to bytes: leave --dtype out")
-        self.assert_refused(["--classes", "auto"], "the manifest names no classes; give --classes N")
-        self.assert_refused(["--model", "tiny", "--classes", "auto"], "has no mate_score called score, which "
-                            "--model tiny predicts; it has image u8 [15552], label i64 []. These are "
+        self.assert_refused(["--dtype", "packed"], "--dtype packed cannot be used with --model vit")
+        self.assert_refused(["--classes", "auto"], "the manifest has no class names; give --classes N")
+        self.assert_refused(["--model", "tiny", "--classes", "auto"], "has no mate_score tensor 'score', which "
+                            "--model tiny predicts; its tensors are image u8 [15552], label i64 []. These are "
                             "images: give --model vit or --model vit-tiny")
         checkpoints = self.folder / "c"
         self.check_run("penstock-train", *self.train_args("--checkpoint-dir", checkpoints, steps=1))

@@ -92,15 +92,15 @@ class PredictTest(TrainingTestCase):
                           says=["--fen 2", "king"], code=1)
         self.assert_fails("predict", "--checkpoint", self.folder / "none", "--fen", START,
                           says=["none"], code=1)
-        self.assert_fails(*predict, says=["give one of --fen, --image and DATASET"], code=2)
-        self.assert_fails(*predict, "--fen", START, "--manifest", self.manifest, says=["give one of"], code=2)
-        self.assert_fails(*predict, "--image", "a.png", says=["which scores positions: give --fen"], code=1)
+        self.assert_fails(*predict, says=["give exactly one of --fen, --image and DATASET"], code=2)
+        self.assert_fails(*predict, "--fen", START, "--manifest", self.manifest, says=["give exactly one of"], code=2)
+        self.assert_fails(*predict, "--image", "a.png", says=["which scores positions and cannot read --image: give --fen"], code=1)
         self.assert_fails("evaluate", "--checkpoint", self.model, says=["no dataset given"], code=2)
         self.assert_fails("evaluate", "--checkpoint", self.model, "--manifest", self.manifest,
                           "--look-ahead", "many", says=["--look-ahead"], code=2)
         self.assert_fails("evaluate", "--checkpoint", self.model, "--manifest", self.manifest,
                           "--confusion-matrix", self.folder / "a.png", code=1,
-                          says=["--confusion-matrix: the checkpoint is of model tiny"])
+                          says=["--confusion-matrix: the checkpoint's model tiny scores positions"])
 
 
 if __name__ == "__main__":

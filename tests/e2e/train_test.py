@@ -69,15 +69,15 @@ class TrainTest(TrainingTestCase):
         folder = self.folder / "one"
         self.train("--checkpoint-dir", folder, "--resume", "never", steps=2)
         self.assert_fails(*self.train_args("--checkpoint-dir", folder, "--resume", "never", steps=1),
-                          says=["never begins anew, but", "step-000000002.ckpt is later"], code=1)
+                          says=["never starts at step 0, but", "step-000000002.ckpt is later"], code=1)
         self.assertEqual(len(self.checkpoints("one")), 1)
 
     def test_a_checkpoint_of_other_data_is_named_with_the_cure(self):
         folder = self.folder / "a"
         self.train("--checkpoint-dir", folder, steps=2)
         self.assert_fails(*self.train_args("--checkpoint-dir", folder, "--lanes", 8),
-                          says=[f"going on from {self.checkpoints('a')[-1]}: the cursor",
-                                "or a new --checkpoint-dir"], code=1)
+                          says=[f"resuming from {self.checkpoints('a')[-1]}: the cursor",
+                                "or another --checkpoint-dir"], code=1)
 
     def test_a_best_without_its_training_is_not_replaced(self):
         folder = self.folder / "a"
@@ -88,7 +88,7 @@ class TrainTest(TrainingTestCase):
         before = best.read_bytes()
         for resume in ("auto", "never"):
             self.assert_fails(*self.train_args(*args, "--resume", resume, steps=4),
-                              says=[f"{best} is there", "a new --checkpoint-dir"], code=1)
+                              says=[f"{best} would be replaced", "another --checkpoint-dir"], code=1)
         self.assertEqual(best.read_bytes(), before)
         self.train(*args, "--resume", best, steps=4)
         self.assertTrue(kept.exists())
@@ -113,7 +113,7 @@ class TrainTest(TrainingTestCase):
 
     def test_a_step_of_more_batches_than_an_epoch_has_is_refused(self):
         self.assert_fails(*self.train_epoch("--global-batch-size", 256, "--accumulate", 1000),
-                          says=["--accumulate 1000: a step takes more batches than the"], code=1)
+                          says=["--accumulate 1000: a step needs more batches than the"], code=1)
 
     def stop_and_go_on(self, number, prefix=()):
         whole, parts = self.folder / "whole", self.folder / "parts"
@@ -174,7 +174,7 @@ class TrainTest(TrainingTestCase):
         last.write_bytes(last.read_bytes()[:1000])
         self.assert_fails(*self.train_args("--resume", last), says=[last.name], code=1)
         self.assert_fails(*self.train_args("--checkpoint-dir", folder),
-                          says=[last.name, "a new --checkpoint-dir"], code=1)
+                          says=[last.name, "another --checkpoint-dir"], code=1)
 
     def test_a_damaged_checkpoint_makes_way_for_the_one_before(self):
         whole, parts = self.folder / "whole", self.folder / "parts"
@@ -200,7 +200,7 @@ class TrainTest(TrainingTestCase):
                                          "(NVIDIA driver|GPU for this process))")
         auto = self.check_run("penstock-train", *self.train_args(
             "--checkpoint-dir", self.folder / "auto", "--no-graph", device="auto"), env=hidden)
-        self.assertIn("--no-graph has no effect: this trains on the CPU", auto.stderr)
+        self.assertIn("--no-graph has no effect, because this training runs on the CPU", auto.stderr)
         self.train("--checkpoint-dir", self.folder / "cpu")
         self.assertEqual(self.checkpoint("auto"), self.checkpoint("cpu"))
 

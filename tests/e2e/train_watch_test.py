@@ -107,18 +107,18 @@ class WatchTest(TrainingTestCase):
     def test_a_trace_of_no_step_is_told_at_the_start(self):
         trace = ["--profile-file", self.folder / "trace.json", "--profile-steps"]
         result = self.check_run("penstock-train", *self.train_args(*trace, "13:20"))
-        self.assertIn("--profile-steps: nothing will be traced: this run has steps 1 to 12",
+        self.assertIn("--profile-steps: 13:20 will not be traced, because this run has steps 1 to 12",
                       result.stderr)
         self.assertIn("\nno trace: no step of 13:20 was run", result.stdout)
         self.assertNotIn("perfetto", result.stdout)
         result = self.check_run("penstock-train", *self.train_args(*trace, "12:20"))
-        self.assertNotIn("nothing will be traced", result.stderr)
+        self.assertNotIn("will not be traced", result.stderr)
         self.assertIn("\ntrace of steps 12:20: ", result.stdout)
         self.assertTrue(result.stdout.splitlines()[-1].startswith("verdict: "), result.stdout)
 
     def test_where_it_is_saved_is_told(self):
         result = self.check_run("penstock-train", *self.train_args(steps=2))
-        self.assertIn("nothing is saved: no --checkpoint-dir", result.stderr)
+        self.assertIn("no checkpoints are saved, because --checkpoint-dir is not given", result.stderr)
         self.assertIn("\nnot saved\n", result.stdout)
         args = ["--checkpoint-dir", self.folder / "a"]
         for _ in range(2):  # The second time there is nothing left to do.

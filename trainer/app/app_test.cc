@@ -111,7 +111,7 @@ TEST_F(OptionsTest, APrintedConfigReadsBackTheSame) {
 TEST_F(OptionsTest, OutputsOfOneNameAreRefused) {
   app_.parse("--manifest m --json x --events x");
   EXPECT_THAT(options_.Validate(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                            HasSubstr("--json and --events are both x")));
+                                            HasSubstr("--json and --events both name x")));
 }
 
 TEST_F(OptionsTest, ABatchThatShardsDoNotDivideNamesItsNeighbours) {
@@ -152,16 +152,17 @@ TEST_F(OptionsTest, PixelsAreNormalisedByNumbersOrAutomatically) {
 
 TEST_F(OptionsTest, ImpossibleModelsAreRefused) {
   const std::pair<const char*, const char*> cases[] = {
-      {"--model tiny --classes 10", "--classes is of images, and --model tiny is of boards"},
+      {"--model tiny --classes 10", "--classes is for image models, and --model tiny reads boards"},
       {"--model vit --classes 1", "1 classes"},
-      {"--model vit --classes many", "\"many\" is neither auto nor a number of classes"},
-      {"--model vit --classes 0", "\"0\" is neither auto nor a number"},
+      {"--model vit --classes many", "\"many\" is neither auto nor a positive number"},
+      {"--model vit --classes 0", "\"0\" is neither auto nor a positive number"},
       {"--model vit --dropout 1", "a dropout of 1"},
       {"--model vit --dropout=-0.1", "a dropout of -0.1"},
       {"--model vit --head-dropout nan", "a dropout of nan"},
       {"--model tiny --image-mean 0,0,0",
-       "--image-mean is of images, and --model tiny is of boards"},
-      {"--model tiny --image-std auto", "--image-std is of images, and --model tiny is of boards"},
+       "--image-mean is for image models, and --model tiny reads boards"},
+      {"--model tiny --image-std auto",
+       "--image-std is for image models, and --model tiny reads boards"},
       {"--model vit --image-mean 1,2", "--image-mean: \"1,2\" is not three numbers"},
       {"--model vit --image-std 58.4,57.1,57.4", "above 0 and at most 1"},
       {"--model vit --attention-bias", "for boards alone"}};
@@ -248,11 +249,11 @@ TEST_F(OptionsTest, WhatIsForAGpuAndChangesNothingOnTheCpuIsNamed) {
   app_.parse("--manifest m --device cpu --no-graph");
   EXPECT_OK(options_.Validate());
   EXPECT_EQ(options_.device.WithoutEffectOnCpu(),
-            "--no-graph has no effect: this trains on the CPU");
+            "--no-graph has no effect, because this training runs on the CPU");
   app_.parse("--no-graph --allow-shared-gpu --gpu-memory-fraction 0.5");
   EXPECT_EQ(options_.device.WithoutEffectOnCpu(),
-            "--gpu-memory-fraction, --no-graph, --allow-shared-gpu have no effect: this trains on "
-            "the CPU");
+            "--gpu-memory-fraction, --no-graph, --allow-shared-gpu have no effect, because this "
+            "training runs on the CPU");
 }
 
 TEST(DeviceOptionsTest, ALookAheadThatNoLaunchFitsInIsNamedWithOneThatDoes) {

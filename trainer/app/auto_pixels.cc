@@ -10,8 +10,9 @@ absl::StatusOr<PixelStatistics> AutoPixels(const Manifest& manifest, const v1::D
   const v1::Image* image = ImageOf(spec);
   if (image == nullptr) {
     return absl::InvalidArgumentError(
-        "--image-mean auto and --image-std auto: the spec decodes no encoded images to the tensor "
-        "image, and of other bytes there are no statistics; give numbers");
+        "--image-mean auto and --image-std auto: the spec does not decode encoded images into "
+        "tensor "
+        "'image', and the manifest has statistics of encoded images only; give numbers");
   }
   const ImageStatistics statistics = StatisticsFor(manifest, image->feature());
   if (statistics.images > 0) {

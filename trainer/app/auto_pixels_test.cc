@@ -64,8 +64,9 @@ TEST(AutoPixelsTest, WithoutStatisticsTheErrorNamesTheCommand) {
 TEST(AutoPixelsTest, RawPixelsHaveNone) {
   const v1::DecodeSpec raw =
       SpecOfText(R"(tensor { name: "image" bytes { feature: "i" length: 3 } })");
-  EXPECT_THAT(AutoPixels(MeasuredManifest(), raw),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no encoded images")));
+  EXPECT_THAT(
+      AutoPixels(MeasuredManifest(), raw),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not decode encoded images")));
 }
 
 }  // namespace

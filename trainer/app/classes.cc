@@ -21,7 +21,7 @@ void TellOfOtherNames(const std::vector<std::string>& then, const std::vector<st
   const std::string difference = NameDifference(then, now);
   if (difference.empty()) return;
   PrintEscaped(stderr,
-               "penstock-train: %s: if labels mean something else now, begin a new training\n",
+               "penstock-train: %s: if the labels have other meanings, start a new training\n",
                difference);
 }
 
@@ -42,14 +42,14 @@ std::string NameDifference(const std::vector<std::string>& of_checkpoint,
                                          of_manifest.begin(), of_manifest.end());
   if (then == of_checkpoint.end() || now == of_manifest.end()) return "";
   return absl::StrCat("class ", then - of_checkpoint.begin(), " is \"", *then,
-                      "\" in the checkpoint and \"", *now, "\" in the manifest");
+                      "\" in the checkpoint but \"", *now, "\" in the manifest");
 }
 
 absl::StatusOr<size_t> AutoClasses(size_t of_checkpoint, size_t named) {
   if (of_checkpoint > 0) return of_checkpoint;
   if (named > 0) return named;
   return absl::InvalidArgumentError(
-      "--classes auto: the manifest names no classes; give --classes N");
+      "--classes auto: the manifest has no class names; give --classes N");
 }
 
 void UpdateClassNames(const std::vector<std::string>& names, CheckpointInfo& info) {

@@ -29,7 +29,7 @@ TEST(AutoClassesTest, WithoutNamesTheyMustBeGiven) {
 
 TEST(NameDifferenceTest, IsTheFirstOfTheNamesThatBothHave) {
   EXPECT_EQ(NameDifference({"ant", "bee", "cat"}, {"ant", "cat", "bee"}),
-            "class 1 is \"bee\" in the checkpoint and \"cat\" in the manifest");
+            "class 1 is \"bee\" in the checkpoint but \"cat\" in the manifest");
   EXPECT_EQ(NameDifference({"ant", "bee"}, {"ant"}), "");
   EXPECT_EQ(NameDifference({"ant"}, {"ant", "bee"}), "");
   EXPECT_EQ(NameDifference({}, {"ant"}), "");
@@ -54,7 +54,7 @@ TEST(UpdateClassNamesTest, TellsOfAClassThatIsCalledOtherwise) {
   testing::internal::CaptureStderr();
   UpdateClassNames({"cat", "cow", "dog"}, info);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("class 1 is \"dog\" in the checkpoint and \"cow\" in the manifest"));
+              HasSubstr("class 1 is \"dog\" in the checkpoint but \"cow\" in the manifest"));
   EXPECT_EQ(info.class_names[2], "dog");
   UpdateClassNames(info.class_names, info);
 }

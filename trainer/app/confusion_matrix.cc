@@ -24,14 +24,15 @@ constexpr size_t kMostDrawnClasses = 4000;
 
 absl::Status CheckHasConfusions(const ModelConfig& model) {
   if (!model.is_image()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("--confusion-matrix: the checkpoint is of model ", model.name,
-                     ", which scores positions and has no classes"));
+    return absl::FailedPreconditionError(absl::StrCat("--confusion-matrix: the checkpoint's model ",
+                                                      model.name,
+                                                      " scores positions and has no classes"));
   }
   if (model.classes <= kMostDrawnClasses) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "--confusion-matrix: a picture has room for ", kMostDrawnClasses, " classes; the model has ",
-      model.classes, ": count what penstock-train predict --manifest writes"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("--confusion-matrix: the model has ", model.classes,
+                   " classes, and the picture can show at most ", kMostDrawnClasses,
+                   "; count the predictions that penstock-train predict --manifest writes"));
 }
 
 absl::StatusOr<BatchRows> ConfusionReader::Read(const InputBatch& batch) {

@@ -44,7 +44,8 @@ absl::Status DeviceFlags::Validate() const {
   }
   if (steps_per_launch < 1 || steps_per_launch > kMostStepsPerLaunch) {
     return absl::InvalidArgumentError(absl::StrCat("--steps-per-launch ", steps_per_launch,
-                                                   ": it is 1 to ", kMostStepsPerLaunch));
+                                                   " is out of range; give 1 to ",
+                                                   kMostStepsPerLaunch));
   }
   PENSTOCK_ASSIGN_OR_RETURN(const DeviceChoice choice, ParseDevice(device));
   return choice.kind == DeviceChoice::Kind::kCpu ? CheckForCpu() : absl::OkStatus();
@@ -53,8 +54,9 @@ absl::Status DeviceFlags::Validate() const {
 absl::Status DeviceFlags::CheckForCpu() const {
   if (steps_per_launch <= 1) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("--steps-per-launch ", steps_per_launch, " is for a GPU, and --device ", device,
-                   " trains on the CPU here: leave it out, or name a GPU (--device cuda)"));
+      absl::StrCat("--steps-per-launch ", steps_per_launch,
+                   " needs a GPU, but this training runs on the CPU (--device ", device,
+                   "); leave it out, or give --device cuda"));
 }
 
 std::string DeviceFlags::WithoutEffectOnCpu() const {
@@ -66,18 +68,17 @@ std::string DeviceFlags::WithoutEffectOnCpu() const {
   if (allow_shared_gpu) given.push_back("--allow-shared-gpu");
   if (given.empty()) return "";
   return absl::StrCat(absl::StrJoin(given, ", "), given.size() == 1 ? " has" : " have",
-                      " no effect: this trains on the CPU");
+                      " no effect, because this training runs on the CPU");
 }
 
 std::string LaunchesLackSlots(uint64_t steps_per_launch, uint64_t look_ahead_bytes,
                               uint64_t slot_bytes) {
   if (steps_per_launch <= 1 || look_ahead_bytes / slot_bytes > steps_per_launch) return "";
   const uint64_t needed = ((2 * steps_per_launch + 1) * slot_bytes + kMiB - 1) / kMiB;
-  return absl::StrCat("--steps-per-launch ", steps_per_launch,
-                      " has no effect: --look-ahead holds ",
+  return absl::StrCat("--steps-per-launch ", steps_per_launch, " has no effect: it needs ",
+                      2 * steps_per_launch + 1, " batches in memory, and --look-ahead holds ",
                       std::max<uint64_t>(2, look_ahead_bytes / slot_bytes), " batches of ",
-                      slot_bytes, " bytes, and so many steps at a time need ",
-                      2 * steps_per_launch + 1, " of them: --look-ahead ", needed, "MiB");
+                      slot_bytes, " bytes; give --look-ahead ", needed, "MiB");
 }
 
 absl::StatusOr<DeviceChoice> ParseDevice(absl::string_view device) {
@@ -91,21 +92,21 @@ absl::StatusOr<DeviceChoice> ParseDevice(absl::string_view device) {
     return DeviceChoice{Kind::kCuda, gpu};
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("--device ", device, ": it is auto, cpu, cuda or cuda:N"));
+      absl::StrCat("--device ", device, " is not a device; give auto, cpu, cuda or cuda:N"));
 }
 
 absl::StatusOr<size_t> ChooseGpu(const DeviceChoice& choice, size_t local_rank, size_t gpus,
                                  bool allow_shared) {
   if (choice.gpu.has_value() && *choice.gpu >= gpus) {
-    return absl::InvalidArgumentError(absl::StrCat("--device cuda:", *choice.gpu, ": this process ",
-                                                   "sees ", gpus, " GPUs, counted from 0"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there is no GPU ", *choice.gpu, ": this process sees ", gpus, " GPUs, counted from 0"));
   }
   if (choice.gpu.has_value()) return *choice.gpu;
   if (local_rank < gpus) return local_rank;
   if (allow_shared || gpus == 1) return local_rank % gpus;
-  return absl::InvalidArgumentError(
-      absl::StrCat("local rank ", local_rank, " finds ", gpus,
-                   " GPUs: start at most as many ranks on this host, or pass --allow-shared-gpu"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "local rank ", local_rank, " has no GPU of its own: this process sees ", gpus,
+      " GPUs; start at most ", gpus, " ranks on this host, or pass --allow-shared-gpu"));
 }
 
 }  // namespace penstock

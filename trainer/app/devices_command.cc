@@ -57,11 +57,11 @@ absl::Status DescribeLibrary(const LibrarySpec& spec, const std::vector<std::str
 
 void DescribeWays(bool gpus, const absl::Status& nccl, std::string& text) {
   const absl::Status shared =
-      gpus ? absl::OkStatus() : absl::NotFoundError("no GPU that can be used");
+      gpus ? absl::OkStatus() : absl::NotFoundError("there is no usable GPU");
   absl::Status apart = shared;
   apart.Update(nccl);
   text += Line(absl::StrCat(TcpWayOfThisBuild().name, " (TCP), ranks on CPUs"), {});
-  text += Line("NCCL, a GPU each", apart);
+  text += Line("NCCL, one GPU per rank", apart);
   text += Line("host memory, ranks that share a GPU (--allow-shared-gpu)", shared);
 }
 
@@ -82,7 +82,7 @@ std::string DescribeDevices() {
   const absl::Status nccl = DescribeLibrary(NcclSpec(), folders, text);
   DescribeLibrary(CuptiSpec(), folders, text).IgnoreError();
   for (const std::string& folder : MissingFolders(environment)) {
-    absl::StrAppend(&text, "    PENSTOCK_CUDA_LIBS names ", folder, ", which is no folder\n");
+    absl::StrAppend(&text, "    PENSTOCK_CUDA_LIBS names ", folder, ", which is not a folder\n");
   }
   text += "\nBetween ranks:\n";
   DescribeWays(gpus, nccl, text);

@@ -63,10 +63,10 @@ absl::StatusOr<Evaluation> EvaluateConfusions(const EvaluateOptions& options,
 absl::Status CheckSameClasses(const JudgedRecords& judged) {
   const std::string difference = judged.name_difference();
   if (difference.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(difference,
-                   ": the labels mean other classes than the model's. If a class was only renamed, "
-                   "put its name of then into classes.txt beside the shards and index again"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      difference,
+      ": the labels have other meanings than in the model's training. If a class was only "
+      "renamed, put its old name into classes.txt beside the shards and index again"));
 }
 
 absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateOptions& options) {

@@ -42,8 +42,9 @@ absl::Status CheckTarget(const ExportOptions& options) {
       !std::filesystem::equivalent(options.checkpoint, options.output, none)) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "-o ", options.output, " is a checkpoint: name a file of weights, as weights.safetensors"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("-o ", options.output,
+                   " names a checkpoint; give a file of weights, such as weights.safetensors"));
 }
 
 }  // namespace

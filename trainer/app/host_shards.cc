@@ -30,10 +30,12 @@ struct Counts {
   uint64_t has_holdout = 0;
 };
 
-absl::Status Differ(absl::string_view what, uint64_t own, size_t rank, uint64_t theirs,
-                    absl::string_view cure) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, " ", own, " on rank 0 and ", theirs, " on rank ", rank, ": ", cure));
+// `before` and `after` are the words around rank 0's number.
+absl::Status HostsDiffer(absl::string_view before, uint64_t own, absl::string_view after,
+                         size_t rank, uint64_t theirs, absl::string_view cure) {
+  return absl::InvalidArgumentError(absl::StrCat("--shard-by local-rank: rank 0's host has ",
+                                                 before, own, after, ", but rank ", rank,
+                                                 "'s host has ", before, theirs, ": ", cure));
 }
 
 // Counts rows of whole batches: the positions of one host's data mean nothing to other hosts.
@@ -69,8 +71,8 @@ absl::StatusOr<HostPlace> FindHost(Communicator& ranks, const RankInfo& info) {
   HostPlace place{.host = 0, .hosts = all.size() / all[0].size};
   for (size_t r = 0; r < all.size(); ++r) {
     if (all[r].size != all[0].size) {
-      return Differ("--shard-by local-rank: the ranks of a host are", all[0].size, r, all[r].size,
-                    "start as many on every host");
+      return HostsDiffer("", all[0].size, " ranks", r, all[r].size,
+                         "start the same number of ranks on every host");
     }
     if (r < info.rank && all[r].rank == info.local_rank) ++place.host;
     ++seen[all[r].rank];
@@ -78,8 +80,8 @@ absl::StatusOr<HostPlace> FindHost(Communicator& ranks, const RankInfo& info) {
   for (size_t local = 0; local < all[0].size; ++local) {
     if (seen[local] == place.hosts && all.size() % all[0].size == 0) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "--shard-by local-rank: ", all.size(), " ranks, ", all[0].size, " on a host, of which ",
-        seen[local], " have local rank ", local, ": start as many on every host"));
+        "--shard-by local-rank: of ", all.size(), " ranks with ", all[0].size, " on each host, ",
+        seen[local], " have local rank ", local, ": start the same number of ranks on every host"));
   }
   return place;
 }
@@ -118,11 +120,11 @@ absl::Status HostShards::CompareOrders(Communicator& ranks, uint64_t order_finge
                                     [&](const Order& order) { return order.host == all[r].host; });
     if (first->fingerprint == all[r].fingerprint) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "the data and its order is ", absl::Hex(first->fingerprint), " on rank ",
-        first - all.begin(), " and ", absl::Hex(all[r].fingerprint), " on rank ", r,
-        by_local_rank_
-            ? ", which are on one host (--local-size): all its ranks must train on the same"
-            : ": all ranks must train on the same"));
+        "rank ", r, " has other data, or another order, than rank ", first - all.begin(),
+        by_local_rank_ ? ", which is on the same host (--local-size)" : "", " (fingerprints ",
+        absl::Hex(all[r].fingerprint), " and ", absl::Hex(first->fingerprint), "): give ",
+        by_local_rank_ ? "all ranks of a host" : "all ranks",
+        " the same manifest, --seed and options"));
   }
   return absl::OkStatus();
 }
@@ -134,15 +136,16 @@ absl::Status HostShards::CompareCounts(Communicator& ranks, uint64_t steps,
                             GatherOne(ranks, Counts{steps, has_holdout ? 1u : 0u}));
   for (size_t r = 1; r < all.size(); ++r) {
     if (all[r].steps != all[0].steps) {
-      return Differ("--shard-by local-rank: the steps in all are", all[0].steps, r, all[r].steps,
-                    "their hosts have not as much data; give --steps, for which a host goes "
-                    "through its data as often as it takes, or split it evenly");
+      return HostsDiffer(
+          "data for ", all[0].steps, " steps", r, all[r].steps,
+          "give --steps, for which a host repeats its data as often as needed, or split "
+          "the data evenly");
     }
     if (all[r].has_holdout != all[0].has_holdout) {
       const size_t with = all[0].has_holdout != 0 ? 0 : r, without = r - with;
       return absl::InvalidArgumentError(absl::StrCat(
-          "--shard-by local-rank: rank ", with, "'s host has held-out records, rank ", without,
-          "'s has none: index the data of every host with --holdout, or of none"));
+          "--shard-by local-rank: rank ", with, "'s host has held-out records, but rank ", without,
+          "'s host has none: index the data of all hosts with --holdout, or of no host"));
     }
   }
   return absl::OkStatus();
@@ -160,8 +163,9 @@ absl::StatusOr<std::string> HostShards::GatherCursors(Communicator& ranks,
   std::vector<std::string> cursors(place_.hosts);
   for (size_t r = 0; r < all.size(); ++r) {
     if (hosts[r] >= place_.hosts) {
-      return absl::InternalError(absl::StrCat("rank ", r, " says that it is on host ", hosts[r],
-                                              "; there are ", place_.hosts, ", counted from 0"));
+      return absl::InternalError(absl::StrCat("rank ", r, " reports host ", hosts[r],
+                                              ", but there are ", place_.hosts,
+                                              " hosts, counted from 0"));
     }
     const std::string cursor(all[r].text, strnlen(all[r].text, sizeof(all[r].text)));
     if (!cursor.empty()) {
@@ -176,11 +180,12 @@ absl::StatusOr<std::string> HostShards::GatherCursors(Communicator& ranks,
 absl::StatusOr<Cursor> HostShards::OwnCursor(absl::string_view cursors) const {
   const std::vector<absl::string_view> all = absl::StrSplit(cursors, ' ');
   if (all.size() == place_.hosts) return Cursor::Parse(all[place_.host]);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the checkpoint was written by ", all.size(), all.size() == 1 ? " host" : " hosts",
-      " with data of their own; here are ", place_.hosts,
-      ": go on with as many (--shard-by local-rank), or start with its weights (penstock-train "
-      "export, --init-from)"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the checkpoint was written by ", all.size(),
+                   all.size() == 1 ? " host" : " hosts with data of their own",
+                   ", but this training has ", place_.hosts, ": resume with ", all.size(),
+                   " (--shard-by local-rank), or start a new training from its weights "
+                   "(penstock-train export, --init-from)"));
 }
 
 }  // namespace penstock

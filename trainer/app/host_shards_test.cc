@@ -50,9 +50,10 @@ TEST(FindHostTest, RanksMayBeNumberedByHostOrAcrossHosts) {
 
 TEST(FindHostTest, HostsOfDifferentSizesAreNamed) {
   for (const auto& place : Places({{0, 2}, {1, 2}, {0, 1}})) {
-    EXPECT_THAT(place, StatusIs(absl::StatusCode::kInvalidArgument,
-                                AllOf(HasSubstr("2 on rank 0 and 1 on rank 2"),
-                                      HasSubstr("as many on every host"))));
+    EXPECT_THAT(place,
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("rank 0's host has 2 ranks, but rank 2's host has 1"),
+                               HasSubstr("the same number of ranks on every host"))));
   }
 }
 
@@ -103,9 +104,8 @@ TEST_F(HostShardsTest, NonsenseOfAnotherRankIsNoCursor) {
     ASSERT_TRUE(shards.apart());
     Nonsense far(0xff), near('x');
     for (Communicator* ranks : {&far, &near}) {
-      EXPECT_THAT(
-          shards.GatherCursors(*ranks, Cursor().ToString()),
-          StatusIs(absl::StatusCode::kInternal, HasSubstr("rank 1 says that it is on host")));
+      EXPECT_THAT(shards.GatherCursors(*ranks, Cursor().ToString()),
+                  StatusIs(absl::StatusCode::kInternal, HasSubstr("rank 1 reports host")));
     }
     Nonsense nothing(0);  // Says that it is on host 0 too, and has no cursor yet.
     EXPECT_OK(shards.GatherCursors(nothing, Cursor().ToString()));
@@ -119,17 +119,24 @@ TEST_F(HostShardsTest, RanksOfOneHostAloneAreCompared) {
     EXPECT_OK(shards.CompareOrders(ranks, ranks.rank() / 2));
     EXPECT_THAT(shards.CompareOrders(ranks, ranks.rank()),
                 StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("0 on rank 0 and 1 on rank 1, which are on one host")));
-    EXPECT_THAT(shards.CompareCounts(ranks, 10 + ranks.rank() / 2, true),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         AllOf(HasSubstr("10 on rank 0 and 11 on rank 2"), HasSubstr("--steps"))));
-    EXPECT_THAT(shards.CompareCounts(ranks, 10, ranks.rank() < 2),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         AllOf(HasSubstr("rank 0's host has held-out records, rank 2's has none"),
-                               HasSubstr("--holdout"))));
-    EXPECT_THAT(shards.CompareCounts(ranks, 10, ranks.rank() >= 2),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("rank 2's host has held-out records, rank 0's has none")));
+                         HasSubstr("rank 1 has other data, or another order, than rank 0, which is "
+                                   "on the same host")));
+    EXPECT_THAT(
+        shards.CompareCounts(ranks, 10 + ranks.rank() / 2, true),
+        StatusIs(
+            absl::StatusCode::kInvalidArgument,
+            AllOf(
+                HasSubstr("rank 0's host has data for 10 steps, but rank 2's host has data for 11"),
+                HasSubstr("--steps"))));
+    EXPECT_THAT(
+        shards.CompareCounts(ranks, 10, ranks.rank() < 2),
+        StatusIs(absl::StatusCode::kInvalidArgument,
+                 AllOf(HasSubstr("rank 0's host has held-out records, but rank 2's host has none"),
+                       HasSubstr("--holdout"))));
+    EXPECT_THAT(
+        shards.CompareCounts(ranks, 10, ranks.rank() >= 2),
+        StatusIs(absl::StatusCode::kInvalidArgument,
+                 HasSubstr("rank 2's host has held-out records, but rank 0's host has none")));
   });
 }
 

@@ -7,9 +7,10 @@
 namespace penstock {
 namespace {
 
-absl::Status OfImages(absl::string_view option, const ModelConfig& model) {
+absl::Status NeedsImages(absl::string_view option, const ModelConfig& model) {
   return absl::InvalidArgumentError(
-      absl::StrCat(option, " is of images, and --model ", model.name, " is of boards"));
+      absl::StrCat(option, " is for image models, and --model ", model.name,
+                   " reads boards; leave it out, or give --model vit, vit-small or vit-tiny"));
 }
 
 absl::Status ApplyClasses(const std::string& classes, ModelConfig& model) {
@@ -17,9 +18,9 @@ absl::Status ApplyClasses(const std::string& classes, ModelConfig& model) {
   uint64_t number = 0;
   if (!absl::SimpleAtoi(classes, &number) || number == 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--classes: \"", classes, "\" is neither auto nor a number of classes"));
+        absl::StrCat("--classes \"", classes, "\" is neither auto nor a positive number"));
   }
-  if (!model.is_image()) return OfImages("--classes", model);
+  if (!model.is_image()) return NeedsImages("--classes", model);
   model.classes = number;
   return absl::OkStatus();
 }
@@ -27,10 +28,10 @@ absl::Status ApplyClasses(const std::string& classes, ModelConfig& model) {
 // Sets `channels` of the model to the value of `option`.
 absl::Status ApplyChannels(absl::string_view option, const std::string& text,
                            const ModelConfig& model, Channels& channels) {
-  if (text == kAutoValue) return model.is_image() ? absl::OkStatus() : OfImages(option, model);
+  if (text == kAutoValue) return model.is_image() ? absl::OkStatus() : NeedsImages(option, model);
   const absl::StatusOr<Channels> parsed = ParseChannels(text);
   if (!parsed.ok()) return Annotate(parsed.status(), option);
-  if (!model.is_image() && *parsed != channels) return OfImages(option, model);
+  if (!model.is_image() && *parsed != channels) return NeedsImages(option, model);
   channels = *parsed;
   return absl::OkStatus();
 }

@@ -77,14 +77,14 @@ void ShareHost(const RankInfo& rank, const MachineLimits& machine, LoaderOptions
 void HalveForEvaluation(LoaderOptions& loader) { loader.local_memory_budget /= 2; }
 
 MemoryUse EngineUse(const TrainerOptions& options, const Manifest& manifest) {
-  if (options.source.servers != kLocalServer) return {"records", 0, "kept by servers"};
+  if (options.source.servers != kLocalServer) return {"records", 0, "in the memory of servers"};
   LoaderOptions loader;
   ShareHost(options.rank, ReadMachineLimits(), loader);
   uint64_t bytes = 0;
   for (size_t i = 0; i < manifest.num_chunks(); ++i) bytes += manifest.chunk(i).raw_size;
   return {"records", std::min(bytes, loader.local_memory_budget),
           absl::StrCat("decoded here, at most ", FormatByteSize(loader.local_memory_budget),
-                       "; half of it more while evaluating")};
+                       ", and half as much again during evaluations")};
 }
 
 MemoryUse SlotUse(const LoaderStats& stats) {

@@ -54,10 +54,11 @@ absl::StatusOr<SpecChoice> JudgedSpec(bool as_trained, v1::DecodeSpec named,
              : void(choice.spec = EvalSpecOf(std::move(choice.spec)));
   const std::string random = RandomOperationsOf(choice.spec);
   if (!random.empty()) {
-    PrintEscaped(stderr,
-                 "penstock-train: images are read with draws at random: %s; --spec names a spec "
-                 "that has none\n",
-                 random);
+    PrintEscaped(
+        stderr,
+        "penstock-train: images are read with random operations: %s; give a --spec without "
+        "them\n",
+        random);
   }
   return choice;
 }
@@ -77,9 +78,9 @@ absl::StatusOr<std::unique_ptr<BatchReader>> ReaderFor(const CheckpointInfo& inf
   PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params, ScoreParamsOf(title, spec));
   const std::string targets = DescribeTargets(params);
   if (info.targets.empty() || info.targets == targets) return std::make_unique<BoardReader>(params);
-  return absl::FailedPreconditionError(absl::StrCat(title, " makes other targets of scores (",
-                                                    targets, ") than the training did (",
-                                                    info.targets, ")"));
+  return absl::FailedPreconditionError(absl::StrCat(title, " has other score targets (", targets,
+                                                    ") than the training (", info.targets,
+                                                    "); give the training's spec"));
 }
 
 }  // namespace

@@ -39,10 +39,10 @@ std::string DescribeRecentSteps(const StepRecorder& recorder, StepRecorder::Cloc
   for (const StepRecorder::Step& step : recorder.Newest(kSteps)) {
     steps.push_back(absl::StrCat("step ", step.step, " took ", TimesText(step.times)));
   }
+  const char* const since = steps.empty() ? "; so far " : "; since then ";
   if (steps.empty()) steps.push_back("no step has ended yet");
-  return absl::StrCat(absl::StrJoin(steps, ", "), "; since then ", TimesText(underway->times),
-                      ", now in ", PhaseName(underway->phase), " for ",
-                      SecondsText(underway->in_it), " s");
+  return absl::StrCat(absl::StrJoin(steps, ", "), since, TimesText(underway->times), ", now in ",
+                      PhaseName(underway->phase), " for ", SecondsText(underway->in_it), " s");
 }
 
 std::string LateReport::Lines(absl::string_view late) const {

@@ -25,7 +25,7 @@ TEST(RecentStepsTest, TellsOfTheLastStepsAndOfWhatHangs) {
   recorder.Start(1, At(0));
   recorder.Enter(Phase::kInput, At(0));
   EXPECT_EQ(DescribeRecentSteps(recorder, At(2000)),
-            "no step has ended yet; since then 2 s (input 2), now in input for 2 s");
+            "no step has ended yet; so far 2 s (input 2), now in input for 2 s");
   for (int step = 1; step <= 5; ++step) {
     recorder.Enter(Phase::kCompute, At(1000 * step));
     recorder.Enter(Phase::kCollective, At(1000 * step + 900));

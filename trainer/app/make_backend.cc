@@ -56,7 +56,7 @@ absl::StatusOr<std::unique_ptr<Device>> FindDevice(const TrainerOptions& options
   if (!is_auto) {
     return Annotate(device.status(), absl::StrCat("--device ", options.device.device));
   }
-  PrintEscaped(stderr, "penstock-train: %straining on the CPU, the GPU cannot be used: %s\n",
+  PrintEscaped(stderr, "penstock-train: %sthe GPU cannot be used, so this trains on the CPU: %s\n",
                RankMark(options.rank), device.status().message());
   return nullptr;
 }

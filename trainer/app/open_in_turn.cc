@@ -64,11 +64,11 @@ void Turn::TellIfLate() {
   const std::string waited = absl::FormatDuration(told_ * options_.late_after);
   options_.report(
       late.size() == 1
-          ? absl::StrCat("rank ", late[0], " has not opened its data: others wait for it, for ",
-                         waited, " or longer; its output or its disk may say why")
-          : absl::StrCat("ranks ", absl::StrJoin(late, ", "),
-                         " have not opened their data: others wait for them, for ", waited,
-                         " or longer; their output or their disks may say why"));
+          ? absl::StrCat("rank ", late[0], " has not opened its data for ", waited,
+                         " or longer, and other ranks wait for it; check its output and its disk")
+          : absl::StrCat(
+                "ranks ", absl::StrJoin(late, ", "), " have not opened their data for ", waited,
+                " or longer, and other ranks wait for them; check their output and their disks"));
 }
 
 }  // namespace

@@ -83,13 +83,12 @@ OpenInTurnOptions Listening(std::counting_semaphore<>& heard, absl::string_view 
 TEST(OpenInTurnTest, ARankThatIsWaitedForIsNamedAgainAndAgain) {
   std::counting_semaphore<> heard(0);
   RunRanks(2, [&](RankGroup& group) {
-    EXPECT_OK(OpenInTurn(
-        group.info(), group.store(),
-        Listening(heard, "rank 0 has not opened its data: others wait for it, for"), [&] {
-          if (group.info().rank == 1) return absl::OkStatus();
-          for (int lines = 0; lines < 3; ++lines) heard.acquire();
-          return absl::OkStatus();
-        }));
+    EXPECT_OK(OpenInTurn(group.info(), group.store(),
+                         Listening(heard, "rank 0 has not opened its data for"), [&] {
+                           if (group.info().rank == 1) return absl::OkStatus();
+                           for (int lines = 0; lines < 3; ++lines) heard.acquire();
+                           return absl::OkStatus();
+                         }));
   });
 }
 
@@ -112,8 +111,7 @@ TEST(OpenInTurnTest, SeveralThatAreLateAreNamedInOneLine) {
   std::counting_semaphore<> heard(0);
   RunRanks(3, [&](RankGroup& group) {
     EXPECT_OK(OpenInTurn(group.info(), group.store(),
-                         Listening(heard, "ranks 1, 2 have not opened their data: others wait"),
-                         [&] {
+                         Listening(heard, "ranks 1, 2 have not opened their data for"), [&] {
                            if (group.info().rank != 0) {
                              heard.acquire();
                              heard.release();

@@ -140,8 +140,8 @@ absl::Status CheckFilesDiffer(const TrainerOptions& o) {
     if (file.empty()) continue;
     const auto [known, is_new] = flags.emplace(file, flag);
     if (is_new) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(known->second, " and ", flag, " are both ", file, "; give each its own"));
+    return absl::InvalidArgumentError(absl::StrCat(known->second, " and ", flag, " both name ",
+                                                   file, "; give each a file of its own"));
   }
   return absl::OkStatus();
 }
@@ -154,9 +154,10 @@ absl::Status CheckEqualRows(const TrainerOptions& options) {
   const uint64_t unit = std::lcm(uint64_t{options.virtual_shards}, ranks);
   const uint64_t below = std::max(batch / unit * unit, unit);
   return absl::InvalidArgumentError(
-      absl::StrCat("--global-batch-size ", batch, " on ", ranks,
-                   " ranks: with --shard-by local-rank all have as many rows; the nearest are ",
-                   below, " and ", below + unit));
+      absl::StrCat("--global-batch-size ", batch, " is not a multiple of ", ranks,
+                   " ranks: with --shard-by local-rank every rank needs the same number of rows; "
+                   "give ",
+                   below, " or ", below + unit));
 }
 
 // Checks this rank's share of `options.steps`. 0 means the default number of a diagnosis, which is
@@ -170,10 +171,10 @@ absl::Status CheckDiagnosedSteps(const TrainerOptions& options) {
   const uint64_t least =
       divided ? (kLeastDiagnosedSteps - 1) * options.rank.world_size + 1 : kLeastDiagnosedSteps;
   return absl::InvalidArgumentError(absl::StrCat(
-      "--synthetic-data, --replay-batches and --no-allreduce compare two halves of the steps, and "
-      "the first step of each counts for nothing: ",
-      steps, steps == 1 ? " step is" : " steps are", " too few; give --steps ", least,
-      divided ? " or more with --divide-steps" : " or more"));
+      steps, steps == 1 ? " step is" : " steps are",
+      " too few for --synthetic-data, --replay-batches or --no-allreduce: they compare two halves "
+      "of the steps and ignore the first step of each; give --steps ",
+      least, divided ? " or more with --divide-steps" : " or more"));
 }
 
 }  // namespace
@@ -202,7 +203,8 @@ absl::Status Complete(TrainerOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(options.rank, FindRank(options.ranks.ranks, ProcessEnvironment()));
   const uint32_t world_size = options.rank.world_size;
   if (options.profile.no_allreduce && world_size == 1) {
-    return absl::InvalidArgumentError("--no-allreduce compares several ranks; this is one alone");
+    return absl::InvalidArgumentError(
+        "--no-allreduce needs at least two ranks, and this training has one; leave it out");
   }
   options.learning_rate *= options.ranks.LearningRateFactor(world_size);
   if (options.ranks.divide_steps) options.steps = (options.steps + world_size - 1) / world_size;
@@ -215,8 +217,9 @@ absl::Status Complete(TrainerOptions& options) {
 absl::Status CheckDtype(absl::string_view dtype, const ModelConfig& model) {
   if (dtype != "packed" || !model.is_image()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("--dtype packed sends features as they are, and --model ", model.name,
-                   " reads images, which servers decode to bytes: leave --dtype out"));
+      absl::StrCat("--dtype packed cannot be used with --model ", model.name,
+                   ": it sends features undecoded, and the model needs decoded images; leave "
+                   "--dtype out"));
 }
 
 absl::string_view TrainerOptions::BoardDtype() const {
@@ -248,14 +251,16 @@ absl::Status TrainerOptions::Validate() const {
   if (accumulate == 0) return absl::InvalidArgumentError("--accumulate must be positive");
   if (accumulate > 1 && profile.diagnoses()) {
     return absl::InvalidArgumentError(
-        "--accumulate: without --synthetic-data, --replay-batches and --no-allreduce");
+        "--accumulate cannot be combined with --synthetic-data, --replay-batches or "
+        "--no-allreduce; leave it out");
   }
   if (threads > 1024) return absl::InvalidArgumentError("--threads must be at most 1024");
   if (keep_checkpoints == 0) {
     return absl::InvalidArgumentError("--keep-checkpoints must be positive");
   }
   if (early_stop > 0 && eval_every == 0) {
-    return absl::InvalidArgumentError("--early-stop counts evaluations: it needs --eval-every");
+    return absl::InvalidArgumentError(
+        "--early-stop counts evaluations, so it needs --eval-every; give --eval-every N");
   }
   if (!(learning_rate > 0)) return absl::InvalidArgumentError("--lr is not a positive number");
   if (clip_norm < 0 || weight_decay < 0) {
@@ -266,21 +271,21 @@ absl::Status TrainerOptions::Validate() const {
   PENSTOCK_RETURN_IF_ERROR(metrics.Validate());
   PENSTOCK_RETURN_IF_ERROR(ranks.Validate());
   if (ranks.by_local_rank() && source.remainder != "drop") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--remainder ", source.remainder, ": not with --shard-by local-rank, where ",
-                     "hosts have different numbers of rows left; give --remainder drop"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--remainder ", source.remainder, " cannot be used with --shard-by local-rank, ",
+        "because hosts can have different numbers of rows left; give --remainder drop"));
   }
   PENSTOCK_RETURN_IF_ERROR(profile.Validate());
   PENSTOCK_RETURN_IF_ERROR(device.Validate());
   if (profile.diagnoses() && !checkpoint_dir.empty()) {
     return absl::InvalidArgumentError(
-        "--synthetic-data, --replay-batches and --no-allreduce are no training: without "
-        "--checkpoint-dir");
+        "--checkpoint-dir cannot be combined with --synthetic-data, --replay-batches or "
+        "--no-allreduce: a diagnosis saves no checkpoints; leave it out");
   }
   if (profile.diagnoses() && resume != "auto" && resume != "never") {
     return absl::InvalidArgumentError(
-        "--synthetic-data, --replay-batches and --no-allreduce begin with the first step: without "
-        "--resume");
+        "--resume cannot be combined with --synthetic-data, --replay-batches or --no-allreduce: a "
+        "diagnosis starts at the first step; leave it out");
   }
   PENSTOCK_RETURN_IF_ERROR(CheckFilesDiffer(*this));
   if (stopped_exit_code > 125) {

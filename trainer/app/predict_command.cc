@@ -126,9 +126,9 @@ absl::StatusOr<std::vector<float>> Predict(const std::string& checkpoint,
   PENSTOCK_ASSIGN_OR_RETURN(Checkpoint loaded, LoadCheckpoint(checkpoint));
   if (loaded.info.model.is_image()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        checkpoint, " is of the model ", loaded.info.model.name,
-        ", which classifies images: give --image, or one of a model of boards (tiny, default, "
-        "large)"));
+        checkpoint, " has model ", loaded.info.model.name,
+        ", which classifies images and cannot read --fen: give --image, or a checkpoint of a board "
+        "model (tiny, default, large)"));
   }
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<CpuBackend> backend,
                             CpuBackend::Create(loaded.info.model, {.threads = 1, .shards = 1}));
@@ -146,7 +146,7 @@ absl::Status CheckPredict(const PredictOptions& options) {
     return records ? CheckRecordsFlags(options.records) : absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      "give one of --fen, --image and DATASET (DATASET alone or behind --manifest)");
+      "give exactly one of --fen, --image and DATASET (DATASET alone or behind --manifest)");
 }
 
 absl::Status RunPredict(const PredictOptions& options) {

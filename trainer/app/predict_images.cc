@@ -51,13 +51,14 @@ absl::StatusOr<ImageOps> OpsFor(const CheckpointInfo& info) {
   spec = EvalSpecOf(std::move(spec));
   const std::string random = RandomOperationsOf(spec);
   if (!random.empty()) {
-    PrintEscaped(stderr, "penstock-train: the checkpoint's spec draws at random: %s\n", random);
+    PrintEscaped(stderr, "penstock-train: the checkpoint's spec has random operations: %s\n",
+                 random);
   }
   PENSTOCK_ASSIGN_OR_RETURN(ImageOps ops, ImageOpsOf(*ImageOf(spec)));
   if (ops.output() == Size{side, side} && ops.channels == 3) return ops;
   return absl::InvalidArgumentError(absl::StrCat(
-      "the checkpoint's spec gives images of ", ops.output().width, " x ", ops.output().height,
-      " x ", ops.channels, ", the model reads ", side, " x ", side, " x 3"));
+      "the checkpoint's spec makes images of ", ops.output().width, " x ", ops.output().height,
+      " x ", ops.channels, ", but its model reads ", side, " x ", side, " x 3"));
 }
 
 absl::StatusOr<std::vector<ImagePrediction>> PredictImages(const std::string& checkpoint,
@@ -65,9 +66,10 @@ absl::StatusOr<std::vector<ImagePrediction>> PredictImages(const std::string& ch
   PENSTOCK_ASSIGN_OR_RETURN(Checkpoint loaded, LoadCheckpoint(checkpoint));
   const CheckpointInfo info = loaded.info;
   if (!info.model.is_image()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(checkpoint, " is of the model ", info.model.name,
-                     ", which scores positions: give --fen, or a checkpoint of a vit"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        checkpoint, " has model ", info.model.name,
+        ", which scores positions and cannot read --image: give --fen, or a checkpoint "
+        "of an image model (vit, vit-small, vit-tiny)"));
   }
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<CpuBackend> backend,
                             RestoreBackend(loaded, /*threads=*/1));

@@ -51,7 +51,7 @@ void TellOfOtherClasses(const JudgedRecords& judged) {
   const std::string difference = judged.name_difference();
   if (difference.empty()) return;
   PrintEscaped(stderr,
-               "penstock-train: %s: `prediction` has the checkpoint's classes, `target` the "
+               "penstock-train: %s: `prediction` uses the checkpoint's class numbers, `target` the "
                "manifest's\n",
                difference);
 }

@@ -137,7 +137,7 @@ TEST(OpsForTest, ThoseOfTheSpecThatEvaluationsWereReadWith) {
   EXPECT_TRUE(std::holds_alternative<ResizeOp>(ops.crop));
   info.model = ModelConfig::Named("vit-small").value();
   EXPECT_THAT(OpsFor(info), StatusIs(absl::StatusCode::kInvalidArgument,
-                                     HasSubstr("72 x 72 x 3, the model reads 224 x 224 x 3")));
+                                     HasSubstr("72 x 72 x 3, but its model reads 224 x 224 x 3")));
 }
 
 TEST(OpsForTest, ARandomPartIsTheCentralOne) {

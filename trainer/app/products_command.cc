@@ -26,7 +26,8 @@ double Teraflops(const ProductRate& product) {
 absl::StatusOr<std::unique_ptr<Device>> OpenNamed(const ProductsOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(const DeviceChoice choice, ParseDevice(options.device));
   if (choice.kind == DeviceChoice::Kind::kCpu) {
-    return absl::InvalidArgumentError("products are measured on a GPU");
+    return absl::InvalidArgumentError(
+        "--device cpu: matrix products are measured only on a GPU; give --device cuda");
   }
   PENSTOCK_ASSIGN_OR_RETURN(const size_t gpus, CountGpus());
   PENSTOCK_ASSIGN_OR_RETURN(const size_t gpu, ChooseGpu(choice, 0, gpus, false));
@@ -56,14 +57,14 @@ void AddProductsOptions(CLI::App& app, ProductsOptions& options) {
 
 std::string ProductsTable(const std::vector<ProductRate>& products) {
   std::string text = absl::StrFormat("%-46s %8s %6s %6s %5s %10s %8s %10s\n", "product", "rows",
-                                     "in", "out", "times", "us each", "TFLOP/s", "us apart");
+                                     "in", "out", "times", "us each", "TFLOP/s", "us unfused");
   for (const ProductRate& p : products) {
     absl::StrAppendFormat(&text, "%-46s %8d %6d %6d %5d %10.1f %8.1f", DeviceOpName(p.kind), p.rows,
                           p.in, p.out, p.count, Microseconds(p.time), Teraflops(p));
     if (p.apart.has_value()) absl::StrAppendFormat(&text, " %10.1f", Microseconds(*p.apart));
     text += "\n";
   }
-  absl::StrAppendFormat(&text, "all of them: %.1f TFLOP/s\n", RateOf(products) / 1e12);
+  absl::StrAppendFormat(&text, "all products: %.1f TFLOP/s\n", RateOf(products) / 1e12);
   return text;
 }
 

@@ -20,7 +20,7 @@ TEST(ProductsCommandTest, TheTableHasEachAndTheRateOfAll) {
   EXPECT_THAT(table, HasSubstr("linear and GELU"));
   EXPECT_THAT(table, testing::ContainsRegex("1000    100     10     3        1.0      2.0\n"));
   EXPECT_THAT(table, testing::ContainsRegex("5.0      0.4        4.0\n"));
-  EXPECT_THAT(table, HasSubstr("all of them: 1.0 TFLOP/s"));  // 8 MFLOP in 8 us.
+  EXPECT_THAT(table, HasSubstr("all products: 1.0 TFLOP/s"));  // 8 MFLOP in 8 us.
 }
 
 TEST(ProductsCommandTest, ProgramsGetTheSame) {

@@ -16,7 +16,8 @@ absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseStepRange(absl::string_view t
   if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &first) ||
       !absl::SimpleAtoi(parts[1], &last) || first >= last) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--profile-steps takes FIRST:LAST, as 500:520 for steps 500 to 519, not \"", text, "\""));
+        "--profile-steps \"", text,
+        "\" is not FIRST:LAST with FIRST below LAST; 500:520 traces steps 500 to 519"));
   }
   return std::make_pair(first, last);
 }
@@ -31,7 +32,8 @@ absl::Status ProfileOptions::Validate() const {
   if (!steps.empty()) PENSTOCK_RETURN_IF_ERROR(ParseStepRange(steps).status());
   if (int{synthetic_data} + int{replay_batches > 0} + int{no_allreduce} > 1) {
     return absl::InvalidArgumentError(
-        "--synthetic-data, --replay-batches or --no-allreduce: one at a time");
+        "--synthetic-data, --replay-batches and --no-allreduce cannot be combined; give one of "
+        "them");
   }
   return absl::OkStatus();
 }

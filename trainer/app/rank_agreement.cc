@@ -66,8 +66,9 @@ absl::StatusOr<std::vector<std::string>> GatherTexts(Communicator& ranks, const 
   for (size_t rank = 0; rank < sizes.size(); ++rank) {
     constexpr uint64_t kMostBytes = 1 << 20;
     if (sizes[rank] > kMostBytes) {
-      return absl::InternalError(absl::StrCat("rank ", rank, " sends ", sizes[rank],
-                                              " bytes of settings, at most ", kMostBytes));
+      return absl::InternalError(absl::StrCat("rank ", rank, " sent ", sizes[rank],
+                                              " bytes of settings, more than the limit of ",
+                                              kMostBytes));
     }
     texts.emplace_back(sizes[rank], '\0');
   }
@@ -87,7 +88,8 @@ std::string ValueOf(const nlohmann::json& settings, const std::string& name) {
 absl::StatusOr<nlohmann::json> ParseSettings(const std::string& text, size_t rank) {
   nlohmann::json settings = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (settings.is_object()) return settings;
-  return absl::InternalError(absl::StrCat("rank ", rank, " sent no settings"));
+  return absl::InternalError(absl::StrCat(
+      "rank ", rank, " sent settings that cannot be parsed: start all ranks from the same build"));
 }
 
 // The first setting that differs; empty if all agree.
@@ -130,7 +132,7 @@ absl::Status CompareSettings(Communicator& ranks, const SharedSettings& own) {
     const std::string difference = Difference(zero, other, rank);
     if (!difference.empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(difference, ": all ranks must train on the same"));
+          absl::StrCat(difference, ": it must be the same on all ranks"));
     }
   }
   return absl::OkStatus();
@@ -155,9 +157,9 @@ absl::StatusOr<std::vector<std::vector<uint64_t>>> GatherMemory(Communicator& ra
                             GatherOne<uint64_t>(ranks, own.size()));
   for (size_t rank = 0; rank < counts.size(); ++rank) {
     if (counts[rank] == counts[0]) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("rank ", rank, " lists ", counts[rank], " uses of memory and rank 0 ",
-                     counts[0], ": they are no ranks of one build on one kind of device"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "rank ", rank, " reports ", counts[rank], " uses of memory, but rank 0 reports ", counts[0],
+        ": start all ranks from the same build, on the same kind of device"));
   }
   std::vector<std::vector<uint64_t>> bytes(ranks.size(), std::vector<uint64_t>(own.size()));
   for (size_t use = 0; use < own.size(); ++use) bytes[ranks.rank()][use] = own[use].bytes;

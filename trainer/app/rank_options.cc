@@ -16,9 +16,9 @@ absl::Status CheckBucketSize(const std::string& text) {
   const auto bytes = ParseByteSize(text);
   PENSTOCK_RETURN_IF_ERROR(Annotate(bytes.status(), "--bucket-size"));
   if (*bytes == 0 || *bytes >= sizeof(float)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--bucket-size ", text, ": a gradient has ", sizeof(float),
-                   " bytes; give at least as many, or 0 for all gradients at once"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--bucket-size ", text, " is smaller than one gradient (", sizeof(float), " bytes); give ",
+      sizeof(float), " or more, or 0 for one bucket of all gradients"));
 }
 
 }  // namespace
@@ -29,8 +29,9 @@ absl::Status RankFlags::Validate() const {
   PENSTOCK_RETURN_IF_ERROR(Annotate(ParseTimeout(late_after).status(), "--late-after"));
   PENSTOCK_RETURN_IF_ERROR(CheckBucketSize(bucket_size));
   if (compression != "none" && !fast()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--compression ", compression, " rounds gradients on the way: it needs --reduction fast"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--compression ", compression,
+                     " needs --reduction fast, because it rounds the gradients that are sent"));
   }
   return Annotate(ParseTimeout(collective_timeout).status(), "--collective-timeout");
 }
@@ -50,7 +51,8 @@ double RankFlags::LearningRateFactor(uint32_t world_size) const {
 std::string RankFlags::WarmUpWarning(uint32_t world_size, uint64_t warmup_steps) const {
   if (LearningRateFactor(world_size) == 1 || warmup_steps > 0) return "";
   return absl::StrCat("--lr-scaling ", lr_scaling, " on ", world_size, " ranks without ",
-                      "--warmup-steps: the first steps at such a rate may diverge");
+                      "--warmup-steps: the first steps may diverge at the scaled learning rate; ",
+                      "give --warmup-steps");
 }
 
 void AddRankOptions(CLI::App& app, RankFlags& flags) {

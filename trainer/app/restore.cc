@@ -20,11 +20,11 @@ namespace {
 absl::Status CheckNoBestAlone(const CheckpointFolder& folder) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, folder.List());
   if (!paths.empty() || !std::filesystem::exists(folder.best_path())) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(folder.best_path(),
-                   " is there, and no checkpoint to go on from: a training that begins anew "
-                   "would replace it; move it, give a new --checkpoint-dir, or --resume ",
-                   folder.best_path()));
+  return absl::FailedPreconditionError(absl::StrCat(
+      folder.best_path(),
+      " would be replaced: the folder has no other checkpoint, so a new training would "
+      "start; move the file, give another --checkpoint-dir, or give --resume ",
+      folder.best_path()));
 }
 
 absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder& folder) {
@@ -43,11 +43,12 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder
     }
     if (damaged.ok()) damaged = loaded.status();
     PrintEscaped(stderr, "penstock-train: %s%s\n", loaded.status().message(),
-                 i > 0 ? "; going on from the one before" : "");
+                 i > 0 ? "; resuming from the previous checkpoint" : "");
   }
-  return Annotate(damaged,
-                  absl::StrCat("none of the ", paths.size(), " checkpoints in ", folder.folder(),
-                               " can be read; to begin anew give a new --checkpoint-dir"));
+  return absl::Status(damaged.code(),
+                      absl::StrCat("none of the ", paths.size(), " checkpoints in ",
+                                   folder.folder(), " can be read: ", damaged.message(),
+                                   "; to start a new training, give another --checkpoint-dir"));
 }
 
 // Files that two trainings left in one folder could not be told apart.
@@ -57,8 +58,8 @@ absl::Status CheckNothingLater(const CheckpointFolder& folder, uint64_t step,
   if (paths.empty() || StepOfFile(paths.back()) <= step) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "--resume ", what, ", but ", paths.back(),
-      " is later: a next start with --resume auto would go on from that, and not from what is "
-      "trained now; give a new --checkpoint-dir, or move the later files out of this one"));
+      " is later: the next --resume auto would continue from that file instead of this "
+      "training; give another --checkpoint-dir, or move the later files away"));
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string&
                                                               const CheckpointFolder* folder) {
   if (resume == "never") {
     if (folder != nullptr) {
-      PENSTOCK_RETURN_IF_ERROR(CheckNothingLater(*folder, 0, "never begins anew"));
+      PENSTOCK_RETURN_IF_ERROR(CheckNothingLater(*folder, 0, "never starts at step 0"));
       PENSTOCK_RETURN_IF_ERROR(CheckNoBestAlone(*folder));
     }
     return std::nullopt;
@@ -80,7 +81,7 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string&
   if (folder != nullptr) {
     const uint64_t step = checkpoint.info.step;
     PENSTOCK_RETURN_IF_ERROR(
-        CheckNothingLater(*folder, step, absl::StrCat(resume, " is of step ", step)));
+        CheckNothingLater(*folder, step, absl::StrCat(resume, " starts at step ", step)));
   }
   return FoundCheckpoint{resume, std::move(checkpoint)};
 }
@@ -97,8 +98,9 @@ void TellOfLaterBest(const CheckpointFolder& folder, const CheckpointInfo& now) 
   const std::optional<BestEvaluation> kept = folder.BetterThan(now);
   if (!kept.has_value()) return;
   PrintEscaped(stderr,
-               "penstock-train: %s is of step %d with loss %.6g, better than any up to step %d: it "
-               "stays until an evaluation is as good\n",
+               "penstock-train: %s (step %d, loss %.6g) is better than every evaluation up to step "
+               "%d: it is "
+               "kept until an evaluation is at least as good\n",
                folder.best_path(), kept->step, kept->loss, now.step);
 }
 
@@ -110,8 +112,9 @@ void ForgetOtherTargets(const CheckpointInfo& then, CheckpointInfo& now) {
   if (!now.best.has_value()) return;
   now.best.reset();
   PrintEscaped(stderr,
-               "penstock-train: other targets: the best so far, of step %d, does not count; the "
-               "next evaluation replaces best.ckpt\n",
+               "penstock-train: the targets differ from the checkpoint's: its best evaluation "
+               "(step %d) does "
+               "not count, and the next evaluation replaces best.ckpt\n",
                then.best->step);
 }
 
@@ -121,10 +124,11 @@ void AdoptGemmPlan(const CheckpointInfo& then, Backend& backend) {
 
 absl::Status AboutCheckpoint(const absl::Status& failed, const std::string& path) {
   if (!absl::IsFailedPrecondition(failed) && !absl::IsInvalidArgument(failed)) return failed;
-  return {failed.code(), absl::StrCat("going on from ", path.empty() ? "rank 0's checkpoint" : path,
-                                      ": ", failed.message(),
-                                      "; if another run made it, give that run's data and "
-                                      "options, or a new --checkpoint-dir")};
+  return {failed.code(),
+          absl::StrCat("resuming from ", path.empty() ? "rank 0's checkpoint" : path, ": ",
+                       failed.message(),
+                       "; if another training made this checkpoint, give that training's data and "
+                       "options, or another --checkpoint-dir")};
 }
 
 absl::Status CheckSameBits(const CheckpointInfo& then, const CheckpointInfo& now, bool required) {
@@ -134,7 +138,7 @@ absl::Status CheckSameBits(const CheckpointInfo& then, const CheckpointInfo& now
         absl::StrCat("--require-same-bits: ", absl::StrJoin(differences, "; ")));
   }
   for (const std::string& difference : differences) {
-    PrintEscaped(stderr, "penstock-train: %s: the bits may differ\n", difference);
+    PrintEscaped(stderr, "penstock-train: %s: results may not be bit-identical\n", difference);
   }
   return absl::OkStatus();
 }

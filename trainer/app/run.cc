@@ -285,7 +285,8 @@ absl::Status TrainingRun::Resume(FoundCheckpoint found, TrainState& state) {
   PrintEscaped(stdout, "resuming from %s: step %d, cursor %s\n", found.path, then.step,
                then.cursor);
   if (!options_.init_from.empty())
-    PrintEscaped(stdout, "--init-from is not used: training goes on\n");
+    PrintEscaped(stdout,
+                 "--init-from is not used, because this training resumes from a checkpoint\n");
   ForgetOtherTargets(then, info_);
   if (checkpoints_.has_value()) TellOfLaterBest(*checkpoints_, info_);
   return absl::OkStatus();

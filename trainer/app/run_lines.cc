@@ -10,7 +10,9 @@
 namespace penstock {
 
 std::string BuildNotes() {
-  return HasOneDnn() ? "" : "this build has no oneDNN: OpenBLAS multiplies, in fp32 alone\n";
+  return HasOneDnn()
+             ? ""
+             : "this build has no oneDNN: it multiplies matrices with OpenBLAS, in fp32 only\n";
 }
 
 namespace {
@@ -23,7 +25,8 @@ void PrintRanks(const TrainerOptions& options, const StartOfRun& start) {
       Counted(start.backend.shards() / options.rank.world_size, "virtual shard", "virtual shards"),
       options.ranks.reduction, compression == "none" ? "" : " " + compression);
   if (options.ranks.by_local_rank()) {
-    PrintEscaped(stdout, "each host trains on its own data, this one's are the records above\n");
+    PrintEscaped(
+        stdout, "each host trains on its own data; the records above are those of rank 0's host\n");
   }
   const std::string warning =
       options.ranks.WarmUpWarning(options.rank.world_size, options.warmup_steps);
@@ -48,8 +51,9 @@ void PrintStart(const TrainerOptions& options, const StartOfRun& start) {
   const uint64_t left_out = start.train_records % options.global_batch_size;
   const bool drops = options.source.remainder == "drop" && !options.ranks.by_local_rank();
   if (left_out > 0 && drops) {
-    PrintEscaped(stdout, "%s of each epoch left out: too few for a batch of %d (--remainder)\n",
-                 Counted(left_out, "record", "records"), options.global_batch_size);
+    PrintEscaped(
+        stdout, "%s of each epoch left out, because they do not fill a batch of %d (--remainder)\n",
+        Counted(left_out, "record", "records"), options.global_batch_size);
   }
   if (options.rank.world_size > 1) PrintRanks(options, start);
   PrintEscaped(
@@ -57,11 +61,14 @@ void PrintStart(const TrainerOptions& options, const StartOfRun& start) {
       Multiline(options.rank.world_size > 1 ? RanksMemoryTable(start.memory, start.memory_of_ranks)
                                             : MemoryTable("memory of rank 0", start.memory)));
   if (start.holdout_records == 0) {
-    PrintEscaped(stdout, "no evaluation: nothing is held out (penstock index --holdout 5%%)\n");
+    PrintEscaped(stdout,
+                 "no evaluation, because no records are held out (penstock index --holdout 5%%)\n");
   }
   std::fflush(stdout);
   if (options.checkpoint_dir.empty() && !options.profile.diagnoses()) {
-    PrintEscaped(stderr, "penstock-train: nothing is saved: no --checkpoint-dir\n");
+    PrintEscaped(
+        stderr,
+        "penstock-train: no checkpoints are saved, because --checkpoint-dir is not given\n");
   }
 }
 

@@ -75,12 +75,12 @@ std::string ImageSpecAdvice(const GivenImageSpec& given, const ModelConfig& mode
   const std::string builtin = absl::StrCat(given.builtin, ":", model.side);
   if (ReadsRecords(builtin, features)) {
     return absl::StrCat(": give ", given.option, " ", builtin,
-                        ", or a spec of your own with these (docs/guides/training.md)");
+                        ", or your own spec with these tensors (docs/guides/training.md)");
   }
   if (HasChessFeatures(features)) {
-    return ": the records are chess positions, which the models tiny, default and large read";
+    return ": the records are chess positions; give --model tiny, default or large";
   }
-  return absl::StrCat(": give a spec of your own that makes these of the records' features, ",
+  return absl::StrCat(": write a spec that makes these tensors from the records' features ",
                       NamesOf(features.features), " (docs/guides/training.md)");
 }
 
@@ -102,7 +102,7 @@ absl::Status WithModelAdvice(const absl::Status& failed, const ModelConfig& mode
   const absl::StatusOr<Program> program = Program::Compile(spec, WireDtype::kI8);
   if (!program.ok()) return program.status();
   return absl::InvalidArgumentError(absl::StrCat(
-      failed.message(), ", which --model ", model.name, " predicts; it has ",
+      failed.message(), ", which --model ", model.name, " predicts; its tensors are ",
       DescribeTensors(program->tensors()), ". ", ModelAdvice(program->tensors(), features)));
 }
 
@@ -113,9 +113,9 @@ absl::Status CheckBoardSpecs(const TrainingSpecs& specs, const ModelConfig& mode
   PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams judged,
                             ScoreParamsOf(specs.eval_title, specs.eval));
   if (DescribeTargets(judged) == DescribeTargets(*params)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(specs.eval_title, " has other targets (",
-                                                 DescribeTargets(judged), ") than the training (",
-                                                 DescribeTargets(*params), ")"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      specs.eval_title, " has other score targets (", DescribeTargets(judged),
+      ") than the training's spec (", DescribeTargets(*params), "); use the same formula in both"));
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ std::string SpecTitle(const TrainerOptions& options, absl::string_view chosen) {
 
 std::string EvalSpecTitle(const TrainerOptions& options, absl::string_view chosen) {
   if (options.eval_spec.empty())
-    return absl::StrCat("the evaluation's counterpart of ", SpecTitle(options, chosen));
+    return absl::StrCat("the evaluation spec made from ", SpecTitle(options, chosen));
   return absl::StrCat("--eval-spec ", options.eval_spec);
 }
 
@@ -136,9 +136,9 @@ absl::Status CheckImageSpec(const GivenImageSpec& given, absl::string_view reade
   PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(given.spec, WireDtype::kI8));
   if (ReadsImages(model, program.tensors())) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(given.title, " has ", DescribeTensors(program.tensors()), "; ", reader,
-                   " reads image u8 [", model.side, ", ", model.side, ", 3] and label i64 []",
-                   ImageSpecAdvice(given, model, features)));
+      absl::StrCat(given.title, " has tensors ", DescribeTensors(program.tensors()), ", but ",
+                   reader, " reads image u8 [", model.side, ", ", model.side,
+                   ", 3] and label i64 []", ImageSpecAdvice(given, model, features)));
 }
 
 absl::StatusOr<MateScoreParams> ScoreParamsOf(absl::string_view title, const v1::DecodeSpec& spec) {
@@ -147,7 +147,7 @@ absl::StatusOr<MateScoreParams> ScoreParamsOf(absl::string_view title, const v1:
     return MateScoreParams{tensor.mate_score().a(), tensor.mate_score().b(),
                            tensor.mate_score().k()};
   }
-  return absl::InvalidArgumentError(absl::StrCat(title, " has no mate_score called score"));
+  return absl::InvalidArgumentError(absl::StrCat(title, " has no mate_score tensor 'score'"));
 }
 
 absl::Status CheckSpecs(const TrainingSpecs& specs, const ModelConfig& model,

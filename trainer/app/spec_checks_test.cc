@@ -42,7 +42,7 @@ TEST_F(CheckImageSpecTest, NamesTheTensorsThatThereAre) {
                                        HasSubstr("--model vit reads image u8 [72, 72, 3]")));
   }
   EXPECT_THAT(Check(R"(tensor { name: "image" bytes { feature: "p" length: 3 } })").message(),
-              HasSubstr("--spec a has image u8 [3], label i64 []; "));
+              HasSubstr("--spec a has tensors image u8 [3], label i64 [], but "));
 }
 
 TEST(CheckImageSpecLabelTest, IsAWholeNumber) {
@@ -59,7 +59,7 @@ TEST(SpecTitleTest, NamesWhatWasChosenWhereNobodyNamedOne) {
   EXPECT_EQ(SpecTitle(options, "the manifest's spec"),
             "the manifest's spec (--spec names another)");
   EXPECT_EQ(EvalSpecTitle(options, "the manifest's spec"),
-            "the evaluation's counterpart of the manifest's spec (--spec names another)");
+            "the evaluation spec made from the manifest's spec (--spec names another)");
   options.source.spec = "a";
   options.eval_spec = "b";
   EXPECT_EQ(SpecTitle(options, ""), "--spec a");
@@ -104,7 +104,7 @@ TEST_F(CheckSpecsTest, EachModelReadsItsOwn) {
   EXPECT_THAT(Check("vit-tiny", images, chess, image_records_).message(),
               HasSubstr("give --eval-spec images-eval:72"));
   EXPECT_THAT(Check("vit-tiny", images, wide, image_records_).message(),
-              AllOf(HasSubstr("has image u8 [36, 144, 3], label i64 []"),
+              AllOf(HasSubstr("has tensors image u8 [36, 144, 3], label i64 []"),
                     HasSubstr("reads image u8 [72, 72, 3]")));
   EXPECT_THAT(Error("vit-tiny", LoadSpec("images-eval").value(), image_records_),
               HasSubstr("give --spec images-train:72"));
@@ -113,21 +113,22 @@ TEST_F(CheckSpecsTest, EachModelReadsItsOwn) {
 // A built-in spec is proposed only if it reads the records.
 TEST_F(CheckSpecsTest, AModelOfImagesIsToldWhatTheRecordsAre) {
   EXPECT_THAT(Error("vit-tiny", LoadSpec("chess").value(), chess_records_),
-              AllOf(EndsWith("[72, 72, 3] and label i64 []: the records are chess positions, which "
-                             "the models tiny, default and large read"),
+              AllOf(EndsWith("[72, 72, 3] and label i64 []: the records are chess positions; "
+                             "give --model tiny, default or large"),
                     Not(HasSubstr("images-train"))));
   const v1::DecodeSpec photos = Spec(R"(
       tensor { name: "image" image { feature: "photo" resize { height: 8 width: 8 } } })");
   EXPECT_THAT(Error("vit-tiny", photos, Features({{"photo", "bytes"}, {"age", "int64"}})),
-              AllOf(HasSubstr("give a spec of your own that makes these of the records' features"),
+              AllOf(HasSubstr("write a spec that makes these tensors from the records' features"),
                     HasSubstr("photo"), Not(HasSubstr("images-train"))));
 }
 
 TEST_F(CheckSpecsTest, ImagesForAModelOfBoardsNameTheModelsThatReadThem) {
-  EXPECT_THAT(Error("tiny", LoadSpec("images-eval").value(), image_records_),
-              AllOf(HasSubstr("has no mate_score called score, which --model tiny predicts"),
-                    HasSubstr("it has image u8 [224, 224, 3], label i64 []. These are images"),
-                    EndsWith("give --model vit-small or --model vit-tiny --spec images-train:72")));
+  EXPECT_THAT(
+      Error("tiny", LoadSpec("images-eval").value(), image_records_),
+      AllOf(HasSubstr("has no mate_score tensor 'score', which --model tiny predicts"),
+            HasSubstr("its tensors are image u8 [224, 224, 3], label i64 []. These are images"),
+            EndsWith("give --model vit-small or --model vit-tiny --spec images-train:72")));
   EXPECT_THAT(Error("tiny", Spec(R"(
                   tensor { name: "image" bytes { feature: "p" shape: [ 72, 72, 3 ] } }
                   tensor { name: "label" label { feature: "class" } })"),

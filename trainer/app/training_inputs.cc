@@ -66,10 +66,11 @@ absl::Status TrainingInputs::ChooseEvalSpec() {
   eval_spec_ = EvalSpecOf(spec_);
   const std::string random = RandomOperationsOf(eval_spec_);
   if (!random.empty() && has_holdout() && options_.rank.rank == 0) {
-    PrintEscaped(stderr,
-                 "penstock-train: evaluations draw at random, too: %s; --eval-spec names a spec "
-                 "that does not\n",
-                 random);
+    PrintEscaped(
+        stderr,
+        "penstock-train: evaluations have random operations, too: %s; give an --eval-spec without "
+        "them\n",
+        random);
   }
   return absl::OkStatus();
 }
@@ -141,9 +142,9 @@ uint64_t TrainingInputs::TotalSteps() const {
 absl::Status TrainingInputs::CheckSteps() const {
   if (TotalSteps() > 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "--accumulate ", options_.accumulate, ": a step takes more batches than the ",
+      "--accumulate ", options_.accumulate, ": a step needs more batches than the ",
       loader().steps_left(), " that --epochs ", options_.EpochLimit(),
-      " has; give fewer batches a step, a smaller --global-batch-size or more --epochs"));
+      " provides; give a smaller --accumulate, a smaller --global-batch-size or more --epochs"));
 }
 
 }  // namespace penstock

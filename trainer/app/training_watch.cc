@@ -41,8 +41,8 @@ void TrainingWatch::TellOfNoSteps(uint64_t first, uint64_t last) const {
   if (options_.steps.empty() || rank_ != 0) return;
   const auto [from, to] = *ParseStepRange(options_.steps);
   if (from <= last && to > first) return;
-  Tell(absl::StrCat("nothing will be traced: this run has ",
-                    first > last ? "no step" : absl::StrCat("steps ", first, " to ", last)));
+  Tell(absl::StrCat(options_.steps, " will not be traced, because this run has ",
+                    first > last ? "no steps" : absl::StrCat("steps ", first, " to ", last)));
 }
 
 void TrainingWatch::Watch(Backend& backend) {
@@ -132,7 +132,7 @@ bool TrainingWatch::TracedAny() const {
 
 std::string TrainingWatch::DescribeTrace(const std::string& file) const {
   if (!TracedAny()) {
-    return absl::StrFormat("no trace: no step of %s was run, %s holds none\n", options_.steps,
+    return absl::StrFormat("no trace: no step of %s was run, so %s has no steps\n", options_.steps,
                            file);
   }
   std::string lines =
@@ -140,7 +140,7 @@ std::string TrainingWatch::DescribeTrace(const std::string& file) const {
                       options_.steps, tracer_.num_spans(), file);
   if (tracer_.num_left_out() > 0) {
     absl::StrAppendFormat(&lines,
-                          "%d more spans are left out of it: fewer steps at a time have room\n",
+                          "%d more spans did not fit into the trace; give fewer --profile-steps\n",
                           tracer_.num_left_out());
   }
   if (device_times_.has_value()) absl::StrAppend(&lines, DeviceTimesLine(*device_times_), "\n");

@@ -14,7 +14,7 @@ class Differences {
   void Compare(absl::string_view what, const std::string& then, const std::string& now) {
     if (then.empty() || then == now) return;
     found_.push_back(
-        absl::StrCat(what, " was ", Shortened(then, now), ", is ", Shortened(now, then)));
+        absl::StrCat(what, " was ", Shortened(then, now), " and is now ", Shortened(now, then)));
   }
   std::vector<std::string> Take() && { return std::move(found_); }
 
