@@ -133,7 +133,7 @@ class CheckpointFolderTest(InputsTestCase):
         args = self.train_args("--checkpoint-dir", folder)
         self.assert_says("penstock-train", *args, preexec_fn=obey_permissions,
                          says=["--checkpoint-dir",
-                               f"nothing can be written in the folder {folder}"])
+                               f"the folder {folder} is not writable"])
 
     def test_a_folder_that_vanishes_is_told_at_the_save(self):
         folder = self.folder / "gone"
@@ -143,7 +143,7 @@ class CheckpointFolderTest(InputsTestCase):
         shutil.move(folder, self.folder / "moved")
         _, told = child.communicate(timeout=TIMEOUT_S)
         self.assertEqual(child.returncode, 1, told)
-        self.assertIn(f"the folder {folder} is gone", told)
+        self.assertIn(f"the folder {folder} no longer exists", told)
         self.assertIn("--checkpoint-dir", told)
 
 

@@ -35,7 +35,7 @@ class AccumulateTest(RanksTestCase):
         result = run("penstock-train", *self.train_args(
             "--checkpoint-dir", self.folder / "one", "--require-same-bits", steps=8))
         self.assertEqual(result.returncode, 1)
-        self.assertIn("--accumulate was 2, is 1", result.stderr)
+        self.assertIn("--accumulate was 2 and is now 1", result.stderr)
         self.end_well(self.start_ranks(2, *args, self.folder / "one", "--require-same-bits",
                                        steps=8))
 

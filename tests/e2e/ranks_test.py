@@ -213,8 +213,8 @@ class RanksTest(RanksTestCase):
         result = run("penstock-train", *self.train_args("--checkpoint-dir", folder,
                                                         "--require-same-bits"))
         self.assertEqual(result.returncode, 1)
-        self.assertIn("--reduction was fast, is deterministic", result.stderr)
-        self.assertIn("--compression was bf16, is none", result.stderr)
+        self.assertIn("--reduction was fast and is now deterministic", result.stderr)
+        self.assertIn("--compression was bf16 and is now none", result.stderr)
 
     def test_ranks_of_torchrun(self):
         host, port = self.reserve_address().split(":")

@@ -88,7 +88,7 @@ class WeightsTest(WeightsTestCase):
                           says=[weights.name, "blocks.4.norm1.weight"], code=1)
         cut = self.folder / "cut.safetensors"
         cut.write_bytes(weights.read_bytes()[:5000])
-        self.assert_fails(*self.train_args("--init-from", cut), says=["cut"], code=1)
+        self.assert_fails(*self.train_args("--init-from", cut), says=["truncated"], code=1)
         self.assert_fails("export", "--checkpoint", weights, "-o", self.folder / "x",
                           says=["not a checkpoint"], code=1)
         self.assert_fails("export", "-o", "x", says=["--checkpoint"], code=2)
@@ -122,8 +122,8 @@ class AttentionBiasTest(WeightsTestCase):
     def test_another_model_is_refused_where_there_is_or_is_none(self):
         fen = "8/8/8/4k3/8/4K3/4P3/8 w - - 0 1"
         for folder, option, other, says in (
-                ("with", ["--attention-bias"], [], "--attention-bias was given then"),
-                ("without", [], ["--attention-bias"], "--attention-bias was not given then")):
+                ("with", ["--attention-bias"], [], "; give --attention-bias"),
+                ("without", [], ["--attention-bias"], "leave --attention-bias out")):
             folder = self.folder / folder
             self.train(*option, "--checkpoint-dir", folder, steps=1)
             self.assert_fails(*self.train_args(*other, "--checkpoint-dir", folder), says=[says],
@@ -143,7 +143,7 @@ class CheckpointTest(TrainingTestCase):
         self.train("--checkpoint-dir", folder, steps=2)
         other = ["--checkpoint-dir", folder, "--virtual-shards", 4]
         refused = self.assert_fails(*self.train_args(*other, "--require-same-bits"),
-                                    says=["--require-same-bits", "--virtual-shards was 8, is 4"],
+                                    says=["--require-same-bits", "--virtual-shards was 8 and is now 4"],
                                     code=1)
         self.assertNotIn("resuming from", refused.stdout)
         result = run("penstock-train", *self.train_args(*other))
@@ -161,7 +161,7 @@ class CheckpointTest(TrainingTestCase):
         self.train("--checkpoint-dir", folder, steps=4)
         self.assertLess(0.1, read_checkpoint(folder / "best.ckpt")[0]["best"]["loss"])
         args = ["--checkpoint-dir", folder, "--spec", spec]
-        says = "the targets of --spec was a 0.8, b 11, k 400, is a 0.8, b 11, k 4000"
+        says = "the target formula of --spec was a 0.8, b 11, k 400 and is now a 0.8, b 11, k 4000"
         self.assert_fails(*self.train_args(*args, "--require-same-bits", steps=6), says=[says],
                           code=1)
         result = self.check_run("penstock-train", *self.train_args(*args, "--lr", 0.5, steps=6))
@@ -188,7 +188,7 @@ class CheckpointTest(TrainingTestCase):
         self.assertAlmostEqual(bf16["loss_end"], fp32["loss_end"], delta=0.02 * fp32["loss_end"])
         self.assert_fails(*self.train_args("--checkpoint-dir", self.folder / "bf16",
                                            "--require-same-bits", steps=20),
-                          says=["--precision was bf16, is fp32"], code=1)
+                          says=["--precision was bf16 and is now fp32"], code=1)
 
     def test_no_better_evaluations_end_it_and_the_best_stays(self):
         folder = self.folder / "a"

@@ -126,7 +126,7 @@ class TrainImagesTest(RanksTestCase):
         self.check_run("penstock-train", *self.train_args("--eval-spec", other, steps=1))
         other.write_text(SPEC.replace('name: "image"', 'name: "picture"'))
         self.assert_refused(["--eval-spec", other],
-                            "other.textproto has picture u8 [15552], label i64 []; --model vit reads "
+                            "other.textproto has tensors picture u8 [15552], label i64 [], but --model vit reads "
                             "image u8 [72, 72, 3] and label i64 []")
         other.write_text(SPEC.replace("15552", "15551"))
         self.assert_refused(["--eval-spec", other], "the records have 15552 bytes")
@@ -135,7 +135,8 @@ class TrainImagesTest(RanksTestCase):
 
     def test_what_is_not_for_it_is_refused_by_name(self):
         self.assert_refused(["--spec", "chess"], "feature 'd' (bytes), which the records lack")
-        self.assert_refused(["--model", "vit-small"], "has tensors image u8 [15552], label i64 [], but --model vit-small reads image u8 [224, 224, 3]")
+        self.assert_refused(["--model", "vit-small"], "has tensors image u8 [15552], label i64 [], "
+                            "but --model vit-small reads image u8 [224, 224, 3]")
         self.assert_refused(["--classes", 3], "a.tfrecord): its label is 3, and there are 3 classes "
                             "(--classes), counted from 0: if labels count from 1, give --spec "
                             "images-train:72,label-1")

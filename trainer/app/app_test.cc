@@ -309,8 +309,8 @@ TEST(ProfileOptionsTest, EachRankHasAFileOfItsOwn) {
 
 TEST_F(OptionsTest, ADiagnosisSavesNothing) {
   app_.parse("--manifest m --synthetic-data --checkpoint-dir c");
-  EXPECT_THAT(options_.Validate(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("without --checkpoint-dir")));
+  EXPECT_THAT(options_.Validate(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                            HasSubstr("--checkpoint-dir cannot be combined with")));
 }
 
 TEST(TextTest, GroupsDigitsAndWritesClocks) {

@@ -79,7 +79,8 @@ TEST_F(HostShardsTest, ACheckpointHoldsACursorOfEveryHost) {
     EXPECT_THAT(shards.OwnCursor(all), IsOkAndHolds(own));
     EXPECT_THAT(shards.GatherCursors(ranks, all), IsOkAndHolds(all));  // As it was read.
     EXPECT_THAT(shards.OwnCursor(own.ToString()),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("by 1 host with data")));
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("by 1 host, but this training has 2")));
   });
 }
 

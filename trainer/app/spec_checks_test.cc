@@ -51,7 +51,7 @@ TEST(CheckImageSpecLabelTest, IsAWholeNumber) {
       tensor { name: "label" label { feature: "class" type: FLOAT } })");
   EXPECT_THAT(CheckImageSpec({spec, "--spec a", "--spec", "images-train"}, "--model vit",
                              ModelConfig::Named("vit").value(), {}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("label f32 []; ")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("label f32 [], but ")));
 }
 
 TEST(SpecTitleTest, NamesWhatWasChosenWhereNobodyNamedOne) {
@@ -139,7 +139,7 @@ TEST_F(CheckSpecsTest, ImagesForAModelOfBoardsNameTheModelsThatReadThem) {
 TEST_F(CheckSpecsTest, OtherDataCannotBeTrainedOn) {
   EXPECT_THAT(Error("tiny", Spec(R"(tensor { name: "age" number { feature: "age" count: 1 } })"),
                     Features({{"age", "int64"}})),
-              AllOf(HasSubstr("it has age i64 [1]"), HasSubstr("read other data")));
+              AllOf(HasSubstr("its tensors are age i64 [1]"), HasSubstr("read other data")));
 }
 
 }  // namespace

@@ -86,23 +86,25 @@ absl::Status WriteAll(AtomicFile& file, const CheckpointInfo& info, const Parame
 absl::StatusOr<Header> ReadHeader(const FileSource& file) {
   Header header;
   if (file.size() < sizeof(header)) {
-    return absl::InvalidArgumentError(absl::StrCat("not a checkpoint: ", file.size(),
-                                                   " bytes, a header alone has ", sizeof(header)));
+    return absl::InvalidArgumentError(absl::StrCat("not a checkpoint: the file has ", file.size(),
+                                                   " bytes, less than a header (", sizeof(header),
+                                                   " bytes)"));
   }
   PENSTOCK_RETURN_IF_ERROR(file.ReadAt(0, {reinterpret_cast<uint8_t*>(&header), sizeof(header)}));
   if (std::memcmp(header.magic, kMagic, kMagicSize) != 0) {
     return absl::InvalidArgumentError("not a checkpoint: it does not begin with PSTRAIN");
   }
   if (header.version == 0 || header.version > kVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("version ", header.version, ", this program reads versions 1 to ", kVersion));
+    return absl::FailedPreconditionError(absl::StrCat("the file has version ", header.version,
+                                                      ", but this program reads versions 1 to ",
+                                                      kVersion, "; use a newer penstock-train"));
   }
   const uint64_t rest = file.size() - sizeof(header);
   if (header.json_size > kMaxJsonSize || header.data_size > rest ||
       rest - header.data_size != header.json_size + sizeof(uint32_t)) {
-    return absl::DataLossError(
-        absl::StrFormat("%d bytes, its header promises %d + %d + %d + 4: it was cut or damaged",
-                        file.size(), sizeof(header), header.json_size, header.data_size));
+    return absl::DataLossError(absl::StrFormat(
+        "the file has %d bytes, but its header says %d + %d + %d + 4: it is truncated or damaged",
+        file.size(), sizeof(header), header.json_size, header.data_size));
   }
   return header;
 }
@@ -153,8 +155,9 @@ absl::Status ReadArena(const FileSource& file, const ParameterTable& table, uint
 absl::StatusOr<ParameterTable> TableFor(const ModelConfig& model, uint64_t data_size) {
   ParameterTable table = ParameterTable::For(model);
   if (data_size == 3 * sizeof(float) * table.parameter_count()) return table;
-  return absl::DataLossError(absl::StrCat("its ", data_size, " bytes of numbers are not those of ",
-                                          "the model ", Describe(model)));
+  return absl::DataLossError(absl::StrCat("its ", data_size,
+                                          " bytes of weights and moments do not fit its ", "model ",
+                                          Describe(model), ": the file is damaged"));
 }
 
 // Allocates memory of the file's size only once the file is known to be a checkpoint of that size.
@@ -196,9 +199,9 @@ bool OnlyPixelsDiffer(const ModelConfig& found, ModelConfig wanted) {
 }
 
 absl::Status OtherPixels(const PixelStatistics& found, const PixelStatistics& wanted) {
-  return absl::FailedPreconditionError(absl::StrCat("its pixels are normalised otherwise than by ",
-                                                    PixelOptions(wanted), "; give ",
-                                                    PixelOptions(found)));
+  return absl::FailedPreconditionError(
+      absl::StrCat("it was trained with other pixel statistics than ", PixelOptions(wanted),
+                   "; give ", PixelOptions(found)));
 }
 
 }  // namespace
@@ -208,11 +211,11 @@ absl::Status CheckModel(const ModelConfig& found, const ModelConfig& wanted) {
   if (OnlyPixelsDiffer(found, wanted)) return OtherPixels(found.pixels, wanted.pixels);
   std::string advice;
   if (found.name != wanted.name) {
-    advice = absl::StrCat("; give --model ", found.name, ", or another folder or file");
+    advice = absl::StrCat("; give --model ", found.name, ", or another --checkpoint-dir or file");
   }
   if (found.attention_bias != wanted.attention_bias) {
-    absl::StrAppend(&advice, found.attention_bias ? "; --attention-bias was given then"
-                                                  : "; --attention-bias was not given then");
+    absl::StrAppend(
+        &advice, found.attention_bias ? "; give --attention-bias" : "; leave --attention-bias out");
   }
   if (found.name == wanted.name && found.classes != wanted.classes) {
     absl::StrAppend(&advice, "; give --classes ", found.classes);
@@ -220,8 +223,9 @@ absl::Status CheckModel(const ModelConfig& found, const ModelConfig& wanted) {
   if (found.name == wanted.name && found.pixels != wanted.pixels) {
     absl::StrAppend(&advice, "; give ", PixelOptions(found.pixels));
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("of the model ", Describe(found), ", not of ", Describe(wanted), advice));
+  return absl::FailedPreconditionError(absl::StrCat("the file has model ", Describe(found),
+                                                    ", but this training uses ", Describe(wanted),
+                                                    advice));
 }
 
 absl::Status SaveCheckpoint(const std::string& path, const CheckpointInfo& info,

@@ -48,8 +48,9 @@ void RemoveUnfinished(const std::string& folder) {
 
 // Says what to do if nothing can be written in `folder`.
 std::string WriteCure(const std::string& folder) {
-  return absl::StrCat("; nothing can be written in the folder ", folder,
-                      ": let this user write there, or give another --checkpoint-dir");
+  return absl::StrCat(
+      "; the folder ", folder,
+      " is not writable: give this user write permission, or give another --checkpoint-dir");
 }
 
 // Adds to `failed` the newest intact checkpoint up to `step`, and what to do. Later files could not
@@ -58,18 +59,19 @@ absl::Status WithCure(const absl::Status& failed, const CheckpointFolder& folder
   if (failed.ok()) return failed;
   const absl::StatusOr<std::vector<std::string>> paths = folder.List();
   if (absl::IsNotFound(paths.status())) {
-    return {failed.code(), absl::StrCat(failed.message(), "; the folder ", folder.folder(),
-                                        " is gone, and what was saved there with it: step ", step,
-                                        " is not saved. Mount or make it again, or give another "
-                                        "--checkpoint-dir, and start again")};
+    return {failed.code(),
+            absl::StrCat(failed.message(), "; the folder ", folder.folder(),
+                         " no longer exists, and neither do its checkpoints; step ", step,
+                         " is not saved. Mount or create the folder again, or give another "
+                         "--checkpoint-dir, and start again")};
   }
-  std::string cure = "no earlier checkpoint is there";
+  std::string cure = "there is no earlier checkpoint to resume from";
   for (size_t i = 0; paths.ok() && i < paths->size() && StepOfFile((*paths)[i]) <= step; ++i) {
-    cure = absl::StrCat((*paths)[i], " is whole, --resume auto goes on from it");
+    cure = absl::StrCat((*paths)[i], " is intact, and --resume auto continues from it");
   }
   if (absl::IsResourceExhausted(failed)) {
-    absl::StrAppend(&cure,
-                    "; make room there, or raise the limit of a file (ulimit -f) or a quota");
+    absl::StrAppend(
+        &cure, "; free space in the folder, or raise the file size limit (ulimit -f) or the quota");
   }
   if (absl::IsPermissionDenied(failed)) absl::StrAppend(&cure, WriteCure(folder.folder()));
   return {failed.code(), absl::StrCat(failed.message(), "; ", cure)};
@@ -89,7 +91,7 @@ std::optional<uint64_t> StepOfFile(const std::string& path) {
 }
 
 absl::StatusOr<CheckpointFolder> CheckpointFolder::Open(std::string folder, size_t keep) {
-  if (keep == 0) return absl::InvalidArgumentError("at least one checkpoint must be kept");
+  if (keep == 0) return absl::InvalidArgumentError("--keep-checkpoints must be positive");
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {

@@ -75,8 +75,8 @@ TEST_F(CheckpointFolderTest, AFullDiskIsToldWithWhatIsWholeAndWhatToDo) {
     }
     ASSERT_OK(folder.Save(info_, table_, state_));
   }
-  EXPECT_THAT(said[0], AllOf(HasSubstr("no earlier checkpoint"), HasSubstr("make room")));
-  EXPECT_THAT(said[1], AllOf(HasSubstr("step-000000041.ckpt is whole, --resume auto"),
+  EXPECT_THAT(said[0], AllOf(HasSubstr("no earlier checkpoint"), HasSubstr("free space")));
+  EXPECT_THAT(said[1], AllOf(HasSubstr("step-000000041.ckpt is intact, and --resume auto"),
                              HasSubstr("ulimit -f")));
 }
 
@@ -127,7 +127,7 @@ TEST_F(CheckpointFolderTest, AFolderThatVanishedIsNamedWithTheCure) {
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound, HasSubstr(path)));
   }
   EXPECT_THAT(std::string(folder.Save(info_, table_, state_).message()),
-              AllOf(HasSubstr(path + " is gone"), HasSubstr("step 41 is not saved"),
+              AllOf(HasSubstr(path + " no longer exists"), HasSubstr("step 41 is not saved"),
                     HasSubstr("another --checkpoint-dir")));
 }
 
@@ -137,7 +137,7 @@ TEST_F(CheckpointFolderTest, AFolderThatCannotBeWrittenIsToldBeforeTheFirstStep)
   EXPECT_THAT(CheckpointFolder::Open("/sys/kernel", 2),
               StatusIs(absl::StatusCode::kPermissionDenied,
                        AllOf(HasSubstr("--checkpoint-dir: /sys/kernel"),
-                             HasSubstr("nothing can be written in the folder /sys/kernel"))));
+                             HasSubstr("the folder /sys/kernel is not writable"))));
 }
 
 TEST_F(CheckpointFolderTest, AFileIsNoFolder) {

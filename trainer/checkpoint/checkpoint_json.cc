@@ -101,7 +101,7 @@ void ReadReduction(const JsonFields& json, CheckpointInfo& info) {
   info.reduction = words[0];
   if (words.size() == 2 || words.size() == 7) info.compression = words[1];
   if (words.size() >= 6 && !absl::SimpleAtoi(words[words.size() - 4], &info.accumulate)) {
-    json.Refuse("reduction", "the batches of a step are no number");
+    json.Refuse("reduction", "the number of batches per step is not a number");
   }
   json.ReadIfThere("compression", info.compression);
   json.ReadIfThere("accumulate", info.accumulate, 1, kMostJsonCount);

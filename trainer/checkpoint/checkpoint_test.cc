@@ -148,7 +148,7 @@ TEST_F(ImageCheckpointTest, AnotherDropoutGoesOnWithOtherBits) {
   ASSERT_OK_AND_ASSIGN(const Checkpoint loaded, LoadCheckpoint(path_, without));
   CheckpointInfo now = loaded.info;
   now.model = without;
-  EXPECT_THAT(BitDifferences(loaded.info, now), ElementsAre("--dropout was 0.2, is 0"));
+  EXPECT_THAT(BitDifferences(loaded.info, now), ElementsAre("--dropout was 0.2 and is now 0"));
 }
 
 TEST_F(ImageCheckpointTest, OtherClassesAreNamed) {
@@ -166,7 +166,7 @@ TEST_F(CheckpointTest, RefusesACutAtEveryByte) {
   for (size_t size = 0; size < whole.size(); size += size < 40 ? 1 : 61) {
     EXPECT_THAT(LoadBytes(whole.substr(0, size)),
                 AnyOf(StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a checkpoint")),
-                      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("it was cut"))))
+                      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("it is truncated"))))
         << size;
   }
 }
@@ -193,7 +193,8 @@ TEST_F(CheckpointTest, RefusesLengthsBeyondTheFile) {
   ASSERT_OK(Save());
   std::string forged = ReadBytes();
   std::memset(forged.data() + 12, 0xff, 12);
-  EXPECT_THAT(LoadBytes(Sealed(forged)), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("cut")));
+  EXPECT_THAT(LoadBytes(Sealed(forged)),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("truncated")));
 }
 
 TEST_F(CheckpointTest, RefusesANewerVersion) {
@@ -202,7 +203,7 @@ TEST_F(CheckpointTest, RefusesANewerVersion) {
   newer[8] = 6;
   EXPECT_THAT(LoadBytes(Sealed(newer)),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("version 6, this program reads versions 1 to 5")));
+                       HasSubstr("version 6, but this program reads versions 1 to 5")));
   newer[8] = 0;
   EXPECT_THAT(LoadBytes(Sealed(newer)),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("version 0")));
@@ -275,7 +276,7 @@ TEST_F(CheckpointTest, RefusesAModelThatIsNotThatOfItsNumbers) {
   cut.erase(cut.size() - 16, 12);
   std::memcpy(cut.data() + 16, &size, 8);
   EXPECT_THAT(LoadBytes(Sealed(cut)),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bytes of numbers")));
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bytes of weights and moments")));
 }
 
 TEST_F(CheckpointTest, RefusesParametersThatAreNotThoseOfItsModel) {
@@ -408,7 +409,8 @@ TEST_F(ForgedCheckpointTest, RefusesASizeThatIsNotTheModels) {
                                whole_.size() - 12 * table_.parameter_count() + size);  // A hole.
   EXPECT_THAT(LoadCheckpoint(path_),
               StatusIs(absl::StatusCode::kDataLoss,
-                       AllOf(HasSubstr("one.ckpt"), HasSubstr("1099511627776 bytes of numbers"))));
+                       AllOf(HasSubstr("one.ckpt"),
+                             HasSubstr("1099511627776 bytes of weights and moments"))));
 }
 
 TEST_F(ForgedCheckpointTest, AnErrorHoldsNoControlCharacter) {
@@ -444,7 +446,7 @@ TEST_F(CheckpointTest, RefusesAnotherModelAndNamesBoth) {
   EXPECT_THAT(LoadCheckpoint(path_, ModelConfig::Named("tiny").value()),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("\"small\""), HasSubstr("\"tiny\""),
-                             HasSubstr("give --model small, or another folder"))));
+                             HasSubstr("give --model small, or another --checkpoint-dir"))));
 }
 
 class BiasedCheckpointTest : public CheckpointTest {
@@ -486,12 +488,12 @@ TEST_F(BiasedCheckpointTest, AModelWithoutItIsAnotherAndTheOptionIsNamed) {
   EXPECT_THAT(LoadCheckpoint(path_, biased_),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("hidden 8, with attention bias)"),
-                             HasSubstr("--attention-bias was not given then"))));
+                             HasSubstr("leave --attention-bias out"))));
   SaveBiased();
   EXPECT_THAT(LoadCheckpoint(path_, kModel),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("of the model \"small\""),
-                             HasSubstr("--attention-bias was given then"))));
+                       AllOf(HasSubstr("the file has model \"small\""),
+                             HasSubstr("; give --attention-bias"))));
 }
 
 TEST_F(CheckpointTest, SaysWhichFileIsMissing) {

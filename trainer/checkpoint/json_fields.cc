@@ -102,7 +102,7 @@ void JsonFields::Read(const char* name, bool& value) const {
 
 void JsonFields::Read(const char* name, std::string& value) const {
   const nlohmann::json& found = At(name);
-  if (!found.is_string()) return Refuse(name, absl::StrCat(Shown(found), " is not a text"));
+  if (!found.is_string()) return Refuse(name, absl::StrCat(Shown(found), " is not a string"));
   value = found.get<std::string>();
 }
 
@@ -111,7 +111,8 @@ void JsonFields::Read(const char* name, std::vector<std::string>& values, size_t
   const bool fits = found.is_array() && found.size() == count &&
                     std::all_of(found.begin(), found.end(),
                                 [](const nlohmann::json& value) { return value.is_string(); });
-  if (!fits) return Refuse(name, absl::StrCat(Shown(found), " is not a list of ", count, " texts"));
+  if (!fits)
+    return Refuse(name, absl::StrCat(Shown(found), " is not a list of ", count, " strings"));
   values = found.get<std::vector<std::string>>();
 }
 

@@ -67,7 +67,8 @@ absl::StatusOr<Contents> ParseHeader(const std::string& text, uint64_t base, uin
       const uint64_t begin = first, end = last;
       if (begin > end || end > file_size - base) {
         return absl::DataLossError(absl::StrCat("tensor ", Printable(name), " ends at byte ", end,
-                                                " of ", file_size - base, ": the file was cut"));
+                                                " of ", file_size - base,
+                                                ": the file is truncated"));
       }
       contents[name] = {entry.at("dtype"), entry.at("shape"), base + begin, base + end};
     }
@@ -84,8 +85,9 @@ absl::StatusOr<Contents> ReadContents(const FileSource& file) {
   }
   PENSTOCK_RETURN_IF_ERROR(file.ReadAt(0, {reinterpret_cast<uint8_t*>(&size), sizeof(size)}));
   if (size > kMaxHeader || size > file.size() - sizeof(size)) {
-    return absl::DataLossError(absl::StrCat("not a safetensors file, or cut: a header of ", size,
-                                            " bytes in a file of ", file.size()));
+    return absl::DataLossError(
+        absl::StrCat("not a safetensors file, or truncated: its header would have ", size,
+                     " bytes, but the file has ", file.size()));
   }
   std::string text(size, '\0');
   PENSTOCK_RETURN_IF_ERROR(
@@ -98,24 +100,27 @@ absl::Status CheckTensor(const Parameter& parameter, const Tensor& tensor) {
                                      parameter.shape.begin(), parameter.shape.end());
   if (!same_shape) {
     return absl::FailedPreconditionError(
-        absl::StrCat("tensor ", parameter.name, " is [", absl::StrJoin(tensor.shape, ", "),
-                     "], this model's is [", absl::StrJoin(parameter.shape, ", "), "]"));
+        absl::StrCat("tensor ", parameter.name, " has shape [", absl::StrJoin(tensor.shape, ", "),
+                     "], but this model needs [", absl::StrJoin(parameter.shape, ", "), "]"));
   }
   if (tensor.dtype != "F32" && tensor.dtype != "BF16") {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "tensor ", parameter.name, " is ", Printable(tensor.dtype), "; F32 and BF16 are read"));
+    return absl::FailedPreconditionError(absl::StrCat("tensor ", parameter.name, " has type ",
+                                                      Printable(tensor.dtype),
+                                                      "; only F32 and BF16 can be read"));
   }
   const uint64_t bytes = parameter.count * (tensor.dtype == "F32" ? 4 : 2);
   if (tensor.end - tensor.begin == bytes) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat("tensor ", parameter.name, " has ",
-                                          tensor.end - tensor.begin, " bytes, its shape ", bytes));
+                                          tensor.end - tensor.begin, " bytes, but its shape needs ",
+                                          bytes));
 }
 
 absl::Status CheckNames(const ParameterTable& table, const Contents& contents) {
   for (const Parameter& parameter : table.parameters()) {
     if (!contents.contains(parameter.name)) {
       return absl::FailedPreconditionError(
-          absl::StrCat("no tensor ", parameter.name, ": it is not of this model"));
+          absl::StrCat("the file has no tensor ", parameter.name,
+                       ", so it is of another model; give its --model"));
     }
   }
   const std::vector<Parameter>& all = table.parameters();
@@ -123,7 +128,8 @@ absl::Status CheckNames(const ParameterTable& table, const Contents& contents) {
     const auto is_it = [&](const Parameter& p) { return p.name == entry.first; };
     if (std::none_of(all.begin(), all.end(), is_it)) {
       return absl::FailedPreconditionError(
-          absl::StrCat("tensor ", Printable(entry.first), " is none of this model"));
+          absl::StrCat("tensor ", Printable(entry.first),
+                       " does not belong to this model; give the --model of the file"));
     }
   }
   return absl::OkStatus();

@@ -32,7 +32,7 @@ std::vector<std::string> BitDifferences(const CheckpointInfo& then, const Checkp
   differences.Compare("--head-dropout", absl::StrCat(then.model.head_dropout),
                       absl::StrCat(now.model.head_dropout));
   differences.Compare("--virtual-shards", then.virtual_shards, now.virtual_shards);
-  differences.Compare("the targets of --spec", then.targets, now.targets);
+  differences.Compare("the target formula of --spec", then.targets, now.targets);
   differences.Compare("the block size", then.block_rows, now.block_rows);
   differences.Compare("the arithmetic", then.numerics, now.numerics);
   differences.Compare("--precision", then.precision, now.precision);

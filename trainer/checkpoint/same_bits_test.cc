@@ -20,10 +20,12 @@ TEST_F(SameBitsTest, NamesEveryReasonWhyBitsDiffer) {
   now.targets = "a 0.8, b 11, k 4000";
   now.precision = "fp32";
   now.world_size = 3;
-  EXPECT_THAT(BitDifferences(info_, now),
-              ElementsAre("--virtual-shards was 8, is 4",
-                          "the targets of --spec was a 0.8, b 11, k 400, is a 0.8, b 11, k 4000",
-                          "--precision was bf16, is fp32", "the world size was 2, is 3"));
+  EXPECT_THAT(
+      BitDifferences(info_, now),
+      ElementsAre(
+          "--virtual-shards was 8 and is now 4",
+          "the target formula of --spec was a 0.8, b 11, k 400 and is now a 0.8, b 11, k 4000",
+          "--precision was bf16 and is now fp32", "the world size was 2 and is now 3"));
 }
 
 TEST_F(SameBitsTest, TheWorldSizeDoesNotMatterToADeterministicReduction) {
@@ -33,8 +35,8 @@ TEST_F(SameBitsTest, TheWorldSizeDoesNotMatterToADeterministicReduction) {
   EXPECT_THAT(BitDifferences(info_, now), testing::IsEmpty());
   now.accumulate = 3;
   now.remainder = "carry";
-  EXPECT_THAT(BitDifferences(info_, now),
-              ElementsAre("--accumulate was 2, is 3", "--remainder was short, is carry"));
+  EXPECT_THAT(BitDifferences(info_, now), ElementsAre("--accumulate was 2 and is now 3",
+                                                      "--remainder was short and is now carry"));
 }
 
 TEST_F(SameBitsTest, OfLongPlansWhereTheyDifferIsShown) {
