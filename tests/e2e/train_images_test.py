@@ -137,8 +137,8 @@ class TrainImagesTest(RanksTestCase):
         self.assert_refused(["--spec", "chess"], "feature 'd' (bytes), which the records lack")
         self.assert_refused(["--model", "vit-small"], "has tensors image u8 [15552], label i64 [], "
                             "but --model vit-small reads image u8 [224, 224, 3]")
-        self.assert_refused(["--classes", 3], "a.tfrecord): its label is 3, and there are 3 classes "
-                            "(--classes), counted from 0: if labels count from 1, give --spec "
+        self.assert_refused(["--classes", 3], "a.tfrecord): its label is 3, but 3 classes "
+                            "(from --classes) have labels 0 to 2: if the labels start at 1, give --spec "
                             "images-train:72,label-1")
         self.assert_refused(["--dtype", "packed"], "--dtype packed cannot be used with --model vit")
         self.assert_refused(["--classes", "auto"], "the manifest has no class names; give --classes N")

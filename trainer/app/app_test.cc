@@ -165,7 +165,7 @@ TEST_F(OptionsTest, ImpossibleModelsAreRefused) {
        "--image-std is for image models, and --model tiny reads boards"},
       {"--model vit --image-mean 1,2", "--image-mean: \"1,2\" is not three numbers"},
       {"--model vit --image-std 58.4,57.1,57.4", "above 0 and at most 1"},
-      {"--model vit --attention-bias", "for boards alone"}};
+      {"--model vit --attention-bias", "--attention-bias is for board models"}};
   for (const auto& [arguments, what] : cases) {
     CLI::App app;
     TrainerOptions options;

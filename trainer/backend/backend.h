@@ -67,7 +67,7 @@ class Backend {
   // Step(), and kUnimplemented: this backend cannot accumulate.
   virtual absl::StatusOr<double> Accumulate(const BatchRows& rows, const UpdateOptions& update) {
     (void)rows, (void)update;
-    return absl::UnimplementedError("this backend adds up no batches");
+    return absl::UnimplementedError("this backend cannot accumulate batches (--accumulate)");
   }
 
   // These calls split a step, so that a device is sent the next batch while it computes. Stage()

@@ -8,8 +8,8 @@ absl::Status CheckRowBytes(const InputBatch& batch) {
   for (const TensorView& tensor : batch.tensors) {
     if (tensor.bytes.size() == batch.rows * tensor.row_bytes) continue;
     return absl::InternalError(absl::StrCat("tensor ", tensor.name, " has ", tensor.bytes.size(),
-                                            " bytes for ", batch.rows, " rows of ",
-                                            tensor.row_bytes));
+                                            " bytes, which is not ", batch.rows, " rows of ",
+                                            tensor.row_bytes, " bytes"));
   }
   return absl::OkStatus();
 }

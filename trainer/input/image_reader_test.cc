@@ -51,7 +51,7 @@ TEST_F(ImageReaderTest, NamesTheRecordWhoseLabelIsNoClass) {
     EXPECT_THAT(reader_.Read(Batch()),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          AllOf(HasSubstr("row 2 of the batch from position 40, record 300"),
-                               HasSubstr("10 classes (--classes)"))));
+                               HasSubstr("10 classes (from --classes)"))));
   }
 }
 
@@ -59,8 +59,8 @@ TEST_F(ImageReaderTest, LabelsThatCountFrom1AreToldSo) {
   labels_[1] = 10;
   EXPECT_THAT(reader_.Read(Batch()),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("record 200: its label is 10, and there are 10 classes"),
-                             HasSubstr("count from 1, give --spec images-train:4,label-1"))));
+                       AllOf(HasSubstr("record 200: its label is 10, but 10 classes"),
+                             HasSubstr("start at 1, give --spec images-train:4,label-1"))));
 }
 
 TEST_F(ImageReaderTest, NamesThePlaceOfARecordAndTheOneThatReplacesAnother) {

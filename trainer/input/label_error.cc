@@ -8,11 +8,11 @@ namespace {
 std::string SourceOf(const LabelFacts& facts) {
   switch (facts.from) {
     case ClassesFrom::kOption:
-      return "--classes";
+      return "from --classes";
     case ClassesFrom::kManifest:
-      return "the manifest names as many";
+      return "from the manifest";
     case ClassesFrom::kCheckpoint:
-      return "the checkpoint's";
+      return "from the checkpoint";
   }
   return "";
 }
@@ -22,11 +22,10 @@ int64_t StoredLabel(int64_t label, const LabelFacts& facts) { return label - fac
 
 std::string AdviceBelow(int64_t label, const LabelFacts& facts) {
   if (facts.added < 0 && StoredLabel(label, facts) >= 0) {
-    return absl::StrCat("if the records' labels count from 0, do not subtract: leave label",
-                        facts.added, " out of --spec (`add: ", facts.added,
-                        "` in a spec of your own)");
+    return absl::StrCat("if the records' labels start at 0, remove label", facts.added,
+                        " from --spec (`add: ", facts.added, "` in your own spec)");
   }
-  return "a label below 0 is no class: leave such records out, or give labels from 0";
+  return "labels must not be negative: leave such records out, or number the labels from 0";
 }
 
 // Says how to get more classes.
@@ -39,9 +38,10 @@ std::string AdviceForMore(int64_t label, const LabelFacts& facts) {
           "name all classes in classes.txt beside the shards and index again, or give --classes ",
           static_cast<uint64_t>(label) + 1, " or more");
     case ClassesFrom::kCheckpoint:
-      if (facts.named <= facts.classes) return "the model knows no such class";
+      if (facts.named <= facts.classes)
+        return "the checkpoint's model was trained without this class";
       return absl::StrCat("the manifest names ", facts.named,
-                          " classes, so the model is of other data");
+                          " classes, so the checkpoint was trained on other data");
   }
   return "";
 }
@@ -51,8 +51,8 @@ std::string AdviceAbove(int64_t label, const LabelFacts& facts) {
   // If labels count from 1, the last class is the first number that is too large; no other number
   // can be.
   if (static_cast<uint64_t>(label) != facts.classes || facts.added != 0) return more;
-  return absl::StrCat("if labels count from 1, give --spec ", facts.spec,
-                      ",label-1 (`add: -1` of the label in a spec of your own); else ", more);
+  return absl::StrCat("if the labels start at 1, give --spec ", facts.spec,
+                      ",label-1 (`add: -1` of the label in your own spec); otherwise ", more);
 }
 
 }  // namespace
@@ -60,8 +60,8 @@ std::string AdviceAbove(int64_t label, const LabelFacts& facts) {
 std::string DescribeBadLabel(int64_t label, const LabelFacts& facts) {
   std::string stored;
   if (facts.added != 0) stored = absl::StrCat(" (", StoredLabel(label, facts), " in the record)");
-  return absl::StrCat("its label is ", label, stored, ", and there are ", facts.classes,
-                      " classes (", SourceOf(facts), "), counted from 0: ",
+  return absl::StrCat("its label is ", label, stored, ", but ", facts.classes, " classes (",
+                      SourceOf(facts), ") have labels 0 to ", facts.classes - 1, ": ",
                       label < 0 ? AdviceBelow(label, facts) : AdviceAbove(label, facts));
 }
 

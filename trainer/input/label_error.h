@@ -25,7 +25,7 @@ struct LabelFacts {
   std::function<std::string(uint64_t record_id)> locate = {};
 };
 
-// "its label is 3 (4 in the record), and there are 3 classes (--classes), counted from 0: ADVICE".
+// "its label is 3 (4 in the record), but 3 classes (from --classes) have labels 0 to 2: ADVICE".
 // REQUIRES: `label` is not a class.
 std::string DescribeBadLabel(int64_t label, const LabelFacts& facts);
 

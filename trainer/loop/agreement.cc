@@ -37,8 +37,8 @@ absl::Status NotTogether(size_t rank, const Vote& zero, const Vote& other) {
     return vote.intent == Intent::kEnd ? std::string("the end of its data")
                                        : absl::StrCat("position ", vote.position);
   };
-  return absl::InternalError(absl::StrCat("rank 0 is at ", place(zero), ", rank ", rank, " at ",
-                                          place(other), ": the ranks' data is not the same"));
+  return absl::InternalError(absl::StrCat("rank 0 is at ", place(zero), ", but rank ", rank, " at ",
+                                          place(other), ": give all ranks the same data"));
 }
 
 // The first bytes of `text`, cut before a UTF-8 character, not within one.
@@ -100,9 +100,9 @@ absl::Status CompareStates(Communicator& ranks, const TrainState& state) {
   }
   if (different.empty()) return absl::OkStatus();
   return absl::InternalError(absl::StrCat(
-      "after step ", state.step, " the weights of rank ", absl::StrJoin(different, ", "),
-      " are not those of rank 0: nothing is saved; look for damaged memory on these hosts, and "
-      "start again from the last checkpoint"));
+      "after step ", state.step, ": the weights of rank ", absl::StrJoin(different, ", "),
+      " differ from those of rank 0; this state is not saved; check the memory of these hosts, and "
+      "resume from the last checkpoint"));
 }
 
 Intent ReadBatch(Input& input, const std::function<bool()>& should_stop, InputBatch& batch,

@@ -265,7 +265,7 @@ TEST_F(RankLoopTest, WeightsThatDifferAreNotSaved) {
     TrainState state(100);
     state.parameters[7] = group.info().rank == 2 ? 1.0f : 0.0f;
     EXPECT_THAT(CompareStates(group.communicator(), state),
-                StatusIs(absl::StatusCode::kInternal, HasSubstr("the weights of rank 2 are not")));
+                StatusIs(absl::StatusCode::kInternal, HasSubstr("the weights of rank 2 differ")));
   });
 }
 
@@ -423,7 +423,7 @@ TEST_F(RankLoopTest, RanksAtDifferentPlacesAreNamed) {
     Communicator& ranks = group.communicator();
     EXPECT_THAT(Agree(ranks, Intent::kGo, 64 * ranks.rank(), absl::OkStatus()),
                 StatusIs(absl::StatusCode::kInternal,
-                         HasSubstr("rank 0 is at position 0, rank 1 at position 64")));
+                         HasSubstr("rank 0 is at position 0, but rank 1 at position 64")));
     // A longer reason is cut, between two characters.
     for (const size_t kept : {246, 245}) {
       const std::string why = std::string(kept, 'x') + (kept == 246 ? "xx" : "\u00e9x");

@@ -47,9 +47,10 @@ absl::Status CheckCanGoOn(const ParameterTable& table, const TrainState& state) 
     break;
   }
   if (what.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "after step ", state.step, ": ", what, ": the training diverged; this is not saved; lower ",
-      "--lr or --clip-norm, or raise --warmup-steps"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("after step ", state.step, ": ", what,
+                   ": the training diverged; this state is not saved; lower ",
+                   "--lr or --clip-norm, or raise --warmup-steps"));
 }
 
 }  // namespace
@@ -159,7 +160,9 @@ absl::StatusOr<bool> TrainLoop::NextBatch() {
 
 absl::Status TrainLoop::InputFailed(const absl::Status& status) {
   if (absl::Status saved = Save(); !saved.ok()) {
-    return Annotate(status, absl::StrCat(saved.message(), "; and the input failed"));
+    return absl::Status(status.code(),
+                        absl::StrCat("the input failed: ", status.message(),
+                                     "; the state could not be saved either: ", saved.message()));
   }
   return status;
 }
@@ -295,7 +298,8 @@ absl::Status TrainLoop::EvaluationDiverged(const Evaluation& evaluation) {
   unsaved_ = false;  // Saving would remove a good checkpoint.
   return absl::FailedPreconditionError(absl::StrCat(
       "after step ", info_.step, ": the held-out loss is ", evaluation.loss, ": the training ",
-      "diverged; nothing more is saved; lower --lr or --clip-norm, or raise --warmup-steps"));
+      "diverged; no further checkpoint is saved; lower --lr or --clip-norm, or raise "
+      "--warmup-steps"));
 }
 
 absl::Status TrainLoop::Judge(const Evaluation& evaluation) {

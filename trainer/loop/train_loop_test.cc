@@ -253,9 +253,9 @@ TEST_F(TrainLoopTest, DivergenceNamesTheRows) {
   backend->state().parameters[3] = std::numeric_limits<float>::infinity();
   EXPECT_THAT(
       Train(*backend, {}),
-      StatusIs(
-          absl::StatusCode::kFailedPrecondition,
-          HasSubstr("training on the 16 rows from position 0: after step 0: the next one's loss")));
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               HasSubstr(
+                   "training on the 16 rows from position 0: after step 0: the next step's loss")));
 }
 
 TEST_F(TrainLoopTest, EveryPhaseThatATrainingHasIsCharged) {
@@ -317,7 +317,7 @@ TEST_F(TrainLoopTest, DivergenceIsReportedWithItsBatch) {
     EXPECT_EQ(divergence.batch.rows, 16u);
     EXPECT_EQ(divergence.predictions.size(), 16u);
     EXPECT_TRUE(std::isnan(divergence.predictions[0]));
-    EXPECT_THAT(std::string(divergence.problem), HasSubstr("the next one's loss is"));
+    EXPECT_THAT(std::string(divergence.problem), HasSubstr("the next step's loss is"));
     return std::string("; see over there");
   };
   EXPECT_THAT(Train(*backend, options),

@@ -44,14 +44,15 @@ ModelConfig TinyVit() {
 
 absl::Status CheckImages(const ModelConfig& config) {
   if (config.attention_bias) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "model ", config.name, " is of images: a bias of attention is for boards alone"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--attention-bias is for board models, and --model ", config.name,
+                     " reads images; leave it out"));
   }
   if (config.side > kMostPixels || config.patch == 0 || config.side % config.patch != 0 ||
       config.tokens() > kMostTokens) {
     return absl::InvalidArgumentError(absl::StrCat(
         "model ", config.name, ": images of ", config.side, " pixels in patches of ", config.patch,
-        ": the patch must divide the side, in ", kMostTokens, " patches at most"));
+        ": the side must be a multiple of the patch, with at most ", kMostTokens, " patches"));
   }
   if (config.classes >= 2 && config.classes <= kMostClasses) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("model ", config.name, ": ", config.classes,
@@ -92,18 +93,18 @@ absl::StatusOr<ModelConfig> ModelConfig::Named(absl::string_view name) {
   if (name == "vit") return KerasVit();
   if (name == "vit-small") return SmallVit();
   if (name == "vit-tiny") return TinyVit();
-  return absl::InvalidArgumentError(
-      absl::StrCat("no model is called \"", name,
-                   "\"; there are tiny, default and large for boards, vit, vit-small and "
-                   "vit-tiny for images"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown model \"", name,
+      "\"; give tiny, default or large for boards, or vit, vit-small or vit-tiny for images"));
 }
 
 absl::Status ModelConfig::Validate() const {
   if (layers == 0 || dim == 0 || heads == 0 || hidden == 0 || width() % heads != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "model ", name, ": ", layers, " layers, dim ", dim, ", ", heads, " heads, hidden ", hidden,
-        ": none may be zero, and the heads must divide ",
-        attention_width == 0 ? "dim" : absl::StrCat("the attention's width ", width())));
+    return absl::InvalidArgumentError(
+        absl::StrCat("model ", name, ": ", layers, " layers, dim ", dim, ", ", heads,
+                     " heads, hidden ", hidden, ": none may be zero, and ",
+                     attention_width == 0 ? "dim" : absl::StrCat("the attention width ", width()),
+                     " must be a multiple of the heads"));
   }
   if (is_image()) {
     if (absl::Status images = CheckImages(*this); !images.ok()) return images;

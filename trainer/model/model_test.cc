@@ -55,7 +55,7 @@ TEST(ImageModelTest, RefusesWhatCannotBe) {
   config.patch = 7;
   refuses(config, "patches of 7");
   config.patch = 4;  // That makes 324 tokens.
-  refuses(config, "256 patches at most");
+  refuses(config, "at most 256 patches");
   config.side = config.patch = size_t{1} << 20;
   refuses(config, "images of 1048576 pixels");
   config = vit;
@@ -66,7 +66,7 @@ TEST(ImageModelTest, RefusesWhatCannotBe) {
   refuses(config, "a dropout of 1");
   config = vit;
   config.attention_bias = true;
-  refuses(config, "for boards alone");
+  refuses(config, "--attention-bias is for board models");
   config = vit;
   config.attention_width = 250;
   refuses(config, "attention's width 250");

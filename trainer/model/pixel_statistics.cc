@@ -27,9 +27,9 @@ std::string NumberText(double number) {
 }
 
 absl::Status Unlike(absl::string_view what, const Channels& channels, absl::string_view range) {
-  return absl::InvalidArgumentError(absl::StrCat("a ", what, " of ", ChannelsText(channels),
-                                                 " for pixels: give numbers ", range,
-                                                 ", where 1 is a byte of 255"));
+  return absl::InvalidArgumentError(absl::StrCat("the pixel ", what, " ", ChannelsText(channels),
+                                                 " is out of range: give numbers ", range,
+                                                 ", where 1 stands for a byte of 255"));
 }
 
 }  // namespace

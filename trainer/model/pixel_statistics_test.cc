@@ -36,9 +36,10 @@ TEST(PixelStatisticsTest, RefusesWhatIsNotThreeNumbers) {
 
 TEST(PixelStatisticsTest, RefusesNumbersOfBytes) {
   EXPECT_OK(PixelStatistics().Validate());
-  EXPECT_THAT((PixelStatistics{.mean = {123.7, 116.3, 103.5}}).Validate(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("a mean of 123.7,116.3,103.5 for pixels: give numbers from 0")));
+  EXPECT_THAT(
+      (PixelStatistics{.mean = {123.7, 116.3, 103.5}}).Validate(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("the pixel mean 123.7,116.3,103.5 is out of range: give numbers from 0")));
   for (const double deviation : {0.0, -0.5, 58.4}) {
     EXPECT_THAT((PixelStatistics{.deviation = {0.5, deviation, 0.5}}).Validate(),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("above 0 and at most 1")));

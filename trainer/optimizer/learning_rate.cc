@@ -11,8 +11,8 @@ namespace penstock {
 absl::StatusOr<LearningRateShape> ParseLearningRateShape(absl::string_view name) {
   if (name == "constant") return LearningRateShape::kConstant;
   if (name == "cosine") return LearningRateShape::kCosine;
-  return absl::InvalidArgumentError(absl::StrCat("no learning rate schedule is called \"", name,
-                                                 "\"; there are constant and cosine"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown --lr-schedule \"", name, "\"; give constant or cosine"));
 }
 
 absl::Status LearningRateSchedule::Validate() const {
@@ -23,7 +23,7 @@ absl::Status LearningRateSchedule::Validate() const {
   if (shape == LearningRateShape::kCosine && total_steps <= warmup_steps) {
     return absl::InvalidArgumentError(
         absl::StrCat("a cosine schedule of ", total_steps, " steps ends within its ", warmup_steps,
-                     " warm-up steps: lower the warm-up or train longer"));
+                     " warm-up steps: lower --warmup-steps or raise --steps"));
   }
   return absl::OkStatus();
 }

@@ -372,9 +372,8 @@ TEST(CpuBackendTest, StopsOnNanAndKeepsTheState) {
   auto backend = MakeBackend(kSmall);
   backend->state().parameters[0] = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> before = backend->state().m;
-  EXPECT_THAT(
-      backend->Step(RandomBoards(8).rows(), {}),
-      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("lower the learning rate")));
+  EXPECT_THAT(backend->Step(RandomBoards(8).rows(), {}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("lower --lr")));
   EXPECT_EQ(backend->state().m, before);
   EXPECT_EQ(backend->state().step, 0u);
 }

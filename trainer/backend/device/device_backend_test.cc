@@ -263,9 +263,8 @@ TEST(DeviceBackendTest, StopsOnNanAndKeepsTheState) {
   state.parameters[0] = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> m = state.m;
   ASSERT_OK(backend->SetState(state));
-  EXPECT_THAT(
-      backend->Step(RandomBoards(kRows).rows(), {}),
-      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("lower the learning rate")));
+  EXPECT_THAT(backend->Step(RandomBoards(kRows).rows(), {}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("lower --lr")));
   EXPECT_EQ(backend->steps(), 1u);
   EXPECT_EQ(backend->ReadState().value().m, m);
 }
