@@ -127,7 +127,7 @@ class LaunchMpirunTest(RanksTestCase):
         self.assertEqual(rank_process(job, 1)[1]["PENSTOCK_GENERATION"], "1")
         late = self.start_rank([BIN / "penstock-train", *self.train_args()], env=before)
         self.assertEqual(late.wait(), 1)
-        self.assertIn("the job has been started again since: this rank is of its start 0", late.err)
+        self.assertIn("this rank belongs to start 0 of the job, but the job was restarted", late.err)
         job.process.send_signal(signal.SIGTERM)
         self.end_well([job])
 

@@ -18,11 +18,11 @@ absl::Status Communicator::Receive(size_t from, std::span<uint8_t> bytes) {
 }
 
 absl::Status Communicator::Queue(std::span<const Outgoing>, std::span<const Incoming>) {
-  return absl::UnimplementedError("exchanges of this communicator are not queued");
+  return absl::UnimplementedError("this communicator cannot queue exchanges");
 }
 
 absl::Status Communicator::AwaitQueued(absl::FunctionRef<absl::StatusOr<Queued>()>) {
-  return absl::UnimplementedError("exchanges of this communicator are not queued");
+  return absl::UnimplementedError("this communicator cannot queue exchanges");
 }
 
 absl::Status Communicator::Barrier() {
@@ -80,8 +80,8 @@ absl::Status CopyOwn(size_t rank, size_t size, std::span<const Communicator::Out
   std::vector<std::span<const uint8_t>> own;
   for (const auto& message : out) {
     if (message.to >= size) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("there is no rank ", message.to, " of ", size));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "rank ", message.to, " does not exist: there are ", size, " ranks, counted from 0"));
     }
     if (message.to == rank) {
       own.push_back(message.bytes);
@@ -92,8 +92,8 @@ absl::Status CopyOwn(size_t rank, size_t size, std::span<const Communicator::Out
   size_t copied = 0;
   for (const auto& message : in) {
     if (message.from >= size) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("there is no rank ", message.from, " of ", size));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "rank ", message.from, " does not exist: there are ", size, " ranks, counted from 0"));
     }
     if (message.from != rank) {
       travelling.in.push_back(message);
@@ -101,7 +101,7 @@ absl::Status CopyOwn(size_t rank, size_t size, std::span<const Communicator::Out
     }
     if (copied == own.size() || own[copied].size() != message.bytes.size()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("rank ", rank, " expects a message of itself that it does not send"));
+          absl::StrCat("rank ", rank, " receives a message from itself that it does not send"));
     }
     if (!message.bytes.empty()) {
       PENSTOCK_RETURN_IF_ERROR(
@@ -111,7 +111,7 @@ absl::Status CopyOwn(size_t rank, size_t size, std::span<const Communicator::Out
   }
   if (copied == own.size()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("rank ", rank, " sends itself a message that it does not expect"));
+      absl::StrCat("rank ", rank, " sends a message to itself that it does not receive"));
 }
 
 }  // namespace penstock

@@ -88,7 +88,7 @@ std::string DescribeLate(Progresses ranks, milliseconds late_after) {
   const std::vector<size_t> late = LateOnes(ranks);
   if (late.empty()) {
     return absl::StrCat("all ranks wait for each other at ", PlaceText(*longest),
-                        ": a device hangs, or the network between them does");
+                        ": a device or the network between the ranks hangs");
   }
   std::vector<std::string> names;
   for (const size_t r : late) {
@@ -101,7 +101,7 @@ std::string DescribeLate(Progresses ranks, milliseconds late_after) {
           : absl::StrCat(" for ", absl::FormatDuration(absl::FromChrono(late_after)), " or longer");
   return absl::StrCat(absl::StrJoin(names, ", "), late.size() == 1 ? " is" : " are",
                       " late: others wait at ", PlaceText(*longest), since,
-                      "; the output of who is late may say why");
+                      "; check the output of the late ", late.size() == 1 ? "rank" : "ranks");
 }
 
 absl::StatusOr<std::unique_ptr<LateWatch>> LateWatch::Start(const RankInfo& info,

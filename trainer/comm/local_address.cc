@@ -95,8 +95,8 @@ absl::StatusOr<std::string> LocalAddress(const RankInfo& info) {
     if (!outside.empty() || !info.one_host()) address = std::move(outside);
   }
   if (!address.empty()) return address;
-  return absl::UnavailableError(absl::StrCat("no network leads to the rendezvous ", info.rendezvous,
-                                             "; name one with --interface"));
+  return absl::UnavailableError(absl::StrCat("no network interface reaches the rendezvous ",
+                                             info.rendezvous, "; choose one with --interface"));
 }
 
 absl::StatusOr<std::string> InterfaceAddress(const std::string& interface) {
@@ -105,9 +105,9 @@ absl::StatusOr<std::string> InterfaceAddress(const std::string& interface) {
         family, [&](const ifaddrs& other) { return interface == other.ifa_name; });
     if (!address.empty()) return address;
   }
-  return absl::UnavailableError(
-      absl::StrCat("--interface ", interface,
-                   ": no network interface of this name has an address that is not link-local"));
+  return absl::UnavailableError(absl::StrCat(
+      "--interface ", interface,
+      ": there is no network interface of this name, or it has only link-local addresses"));
 }
 
 std::string LocalHostName() {

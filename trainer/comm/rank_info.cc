@@ -93,7 +93,7 @@ class Reader {
   T Parse(const char* name, const std::string& text) {
     T value = 0;
     if (!absl::SimpleAtoi(text, &value)) {
-      wrong_ = absl::StrCat(name, "=", text, " is not a number from 0 on");
+      wrong_ = absl::StrCat(name, "=", text, " must be a whole number, 0 or more");
     }
     return value;
   }
@@ -210,7 +210,8 @@ absl::StatusOr<RankInfo> ReadTfConfig(const std::string& text) {
     }
     if (!rank.has_value() || hosts.empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("TF_CONFIG: a task of type ", type, " is no worker of the cluster"));
+          absl::StrCat("TF_CONFIG: the task of type ", type,
+                       " is not among the chief and workers of the cluster"));
     }
     RankInfo info{.source = "TF_CONFIG",
                   .rank = static_cast<uint32_t>(*rank),
@@ -232,7 +233,8 @@ absl::StatusOr<RankInfo> ReadTfConfig(const std::string& text) {
 absl::StatusOr<RankInfo> FromOptions(const RankOptions& options) {
   if (!options.rank.has_value() || !options.world_size.has_value()) {
     return absl::InvalidArgumentError(
-        "--rank and --world-size belong together, and with more than one rank --rendezvous too");
+        "--rank and --world-size must be given together; with more than one rank, give "
+        "--rendezvous, too");
   }
   const RankInfo info{.source = "--rank",
                       .rank = *options.rank,
@@ -241,7 +243,7 @@ absl::StatusOr<RankInfo> FromOptions(const RankOptions& options) {
                       .local_size = options.local_size.value_or(*options.world_size)};
   if (info.world_size > 1 && options.rendezvous.empty()) {
     return absl::InvalidArgumentError(
-        "--rendezvous is missing: HOST:PORT where rank 0 shall listen, the same on every rank");
+        "--rendezvous is missing: give HOST:PORT where rank 0 listens, the same on every rank");
   }
   return info;
 }
@@ -312,14 +314,17 @@ absl::StatusOr<RankInfo> FindRank(const RankOptions& options, const Environment&
   PENSTOCK_RETURN_IF_ERROR(TakeTold(environment, info));
   if (!options.rendezvous.empty()) info.rendezvous = options.rendezvous;
   if (info.world_size == 0 || info.rank >= info.world_size) {
-    return absl::InvalidArgumentError(absl::StrCat(info.source, ": rank ", info.rank, " of ",
-                                                   info.world_size, " ranks; they count from 0"));
+    return absl::InvalidArgumentError(absl::StrCat(info.source, ": rank ", info.rank,
+                                                   " does not exist: there are ", info.world_size,
+                                                   " ranks, counted from 0"));
   }
   if (info.local_size == 0 || info.local_rank >= info.local_size ||
       info.local_size > info.world_size) {
-    return absl::InvalidArgumentError(absl::StrCat(info.source, ": local rank ", info.local_rank,
-                                                   " of ", info.local_size, " on this host, of ",
-                                                   info.world_size, " ranks in all"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(info.source, ": local rank ", info.local_rank, ", ", info.local_size,
+                     " ranks on this host and ", info.world_size,
+                     " ranks in total do not fit together: the local rank must be below the number "
+                     "on this host, and that number at most the total"));
   }
   return info;
 }

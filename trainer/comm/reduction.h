@@ -33,7 +33,7 @@ absl::Status CheckReduction(const AllreduceOptions& options) {
   const bool scales =
       options.op == ReduceOp::kAverage || options.prescale != 1 || options.postscale != 1;
   if (!std::is_integral_v<T> || !scales) return absl::OkStatus();
-  return absl::InvalidArgumentError("whole numbers are neither averaged nor scaled; sum them");
+  return absl::InvalidArgumentError("integers cannot be averaged or scaled; sum them");
 }
 
 template <typename T>

@@ -58,8 +58,9 @@ absl::Status MessageQueue::Advance(size_t bytes) {
   travelled_ += bytes;
   if (travelled_ < sizeof message.told_size) return absl::OkStatus();
   if (message.told_size != message.size) {
-    return absl::InternalError(absl::StrCat("a message of ", message.told_size,
-                                            " bytes came where one of ", message.size, " belongs"));
+    return absl::InternalError(absl::StrCat(
+        "it sent a message of ", message.told_size, " bytes where one of ", message.size,
+        " was expected; start all ranks from the same build, with the same options"));
   }
   if (travelled_ == sizeof message.told_size + message.size) {
     ++next_;
@@ -93,7 +94,7 @@ absl::Status SendSome(Lane& lane, bool& moved) {
 absl::Status ReceiveSome(Lane& lane, bool& moved) {
   std::array<iovec, 2> rest = lane.in.Rest();
   const ssize_t bytes = readv(lane.socket, rest.data(), rest.size());
-  if (bytes == 0) return absl::UnavailableError("it closed the connection");
+  if (bytes == 0) return absl::UnavailableError("that rank closed the connection");
   if (bytes < 0) return errno == EAGAIN ? absl::OkStatus() : ErrnoToStatus(errno, "receiving");
   moved = true;
   return lane.in.Advance(static_cast<size_t>(bytes));
@@ -188,8 +189,9 @@ absl::Status SocketCommunicator::MoveReady(std::vector<Lane>& lanes, Patience& p
   const absl::StatusOr<bool> going_on = alarm_->Poll(polled_, patience);
   if (!going_on.ok()) return Fail(lanes[0].peer, going_on.status());
   if (!*going_on) {
-    return Fail(lanes[0].peer, absl::DeadlineExceededError(absl::StrCat(
-                                   "nothing moved within ", absl::FormatDuration(timeout_))));
+    return Fail(lanes[0].peer,
+                absl::DeadlineExceededError(absl::StrCat("no data was sent or received for ",
+                                                         absl::FormatDuration(timeout_))));
   }
   bool moved = false;
   for (size_t i = 0; i < lanes.size(); ++i) {

@@ -94,7 +94,9 @@ absl::StatusOr<UniqueFd> Listen(const std::string& host, Endpoint& endpoint) {
 absl::StatusOr<Endpoint> ParseEndpoint(const std::string& bytes) {
   Endpoint endpoint;
   if (bytes.size() != sizeof endpoint) {
-    return absl::InternalError(absl::StrCat("its address has ", bytes.size(), " bytes"));
+    return absl::InternalError(absl::StrCat("its address has ", bytes.size(), " bytes instead of ",
+                                            sizeof endpoint,
+                                            ": start all ranks from the same build"));
   }
   std::memcpy(&endpoint, bytes.data(), sizeof endpoint);
   return endpoint;

@@ -107,7 +107,7 @@ class GrpcStoreClient final : public StoreClient {
 absl::Status GrpcStoreClient::Write(const v1::RankMessage& message) {
   MutexLock lock(&write_mutex_);
   if (stream_->Write(message)) return absl::OkStatus();
-  return absl::UnavailableError("the connection to rank 0's store broke");
+  return absl::UnavailableError("the connection to rank 0's store was lost");
 }
 
 absl::Status GrpcStoreClient::WriteEntry(const v1::RankMessage& message) {
@@ -148,12 +148,12 @@ absl::Status GrpcStoreClient::Start(const std::shared_ptr<grpc::Channel>& channe
 
 absl::Status GrpcStoreClient::NotAllHere(absl::Duration timeout) const {
   if (!missing_.has_value()) {
-    return absl::UnavailableError(absl::StrCat("rank 0 at ", info_.rendezvous, " did not answer"));
+    return absl::UnavailableError("it accepted the connection but did not answer");
   }
-  return absl::DeadlineExceededError(
-      absl::StrCat(Names(*missing_), " of ", info_.world_size, " did not join within ",
-                   absl::FormatDuration(timeout),
-                   ": look at their own output; they must reach rank 0 at ", info_.rendezvous));
+  return absl::DeadlineExceededError(absl::StrCat(
+      Names(*missing_), " of ", info_.world_size, " did not join within ",
+      absl::FormatDuration(timeout),
+      ": check their output, and that their hosts can connect to rank 0 at ", info_.rendezvous));
 }
 
 absl::Status GrpcStoreClient::StartListening() {
@@ -203,7 +203,7 @@ void GrpcStoreClient::EndStream(const grpc::Status& status) {
   MutexLock lock(&mutex_);
   // A store that ends cancels its calls, which is not an interruption of this rank.
   const bool went = status.ok() || status.error_code() == grpc::StatusCode::CANCELLED;
-  ended_ = went ? absl::UnavailableError("rank 0's store has ended")
+  ended_ = went ? absl::UnavailableError("rank 0 has closed its store")
                 : absl::Status(static_cast<absl::StatusCode>(status.error_code()),
                                status.error_message());
   changed_.NotifyAll();
@@ -259,8 +259,9 @@ absl::StatusOr<std::string> GrpcStoreClient::Get(const std::string& key, absl::D
     if (const auto it = entries_.find(key); it != entries_.end()) return it->second;
     if (!lost_.ok()) return lost_;
     if (Clock::now() >= deadline) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("no rank has put \"", key, "\" within ", absl::FormatDuration(timeout)));
+      return absl::DeadlineExceededError(absl::StrCat("no rank published \"", key,
+                                                      "\" in rank 0's store within ",
+                                                      absl::FormatDuration(timeout)));
     }
     changed_.WaitUntil(&mutex_, deadline);
   }
@@ -302,7 +303,8 @@ absl::Status Connect(grpc::Channel& channel, Clock::time_point deadline,
       return absl::OkStatus();
     }
   }
-  return absl::UnavailableError("it cannot be connected to");
+  return absl::UnavailableError(
+      "no connection; start rank 0, and check that this host can connect to it");
 }
 
 }  // namespace
@@ -323,8 +325,7 @@ absl::StatusOr<std::unique_ptr<StoreClient>> StoreClient::Join(
     if (!absl::IsUnavailable(status)) return status;
     if (Clock::now() >= deadline) {
       return Annotate(status, absl::StrCat("rank 0 was not reached at ", info.rendezvous,
-                                           " within ", absl::FormatDuration(timeout),
-                                           "; is it started, and open to this host?"));
+                                           " within ", absl::FormatDuration(timeout)));
     }
     std::this_thread::sleep_for(kLook);  // Pause between two attempts.
   }

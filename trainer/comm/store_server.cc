@@ -47,22 +47,24 @@ class Attendance final : public grpc::ServerBidiReactor<v1::RankMessage, v1::Sto
   absl::Status Receive() {
     switch (received_.kind_case()) {
       case v1::RankMessage::kHello: {
-        if (rank_.has_value()) return absl::InvalidArgumentError("a second hello");
+        if (rank_.has_value()) return absl::InvalidArgumentError("the rank sent Hello twice");
         absl::Status status = table_.Join(received_.hello(), *this);
         if (status.ok()) rank_ = received_.hello().rank();
         return status;
       }
       case v1::RankMessage::kPut:
-        if (!rank_.has_value()) return absl::InvalidArgumentError("no hello");
+        if (!rank_.has_value())
+          return absl::InvalidArgumentError("the rank did not send Hello first");
         return table_.Put(received_.put());
       case v1::RankMessage::kLeave:
-        if (!rank_.has_value()) return absl::InvalidArgumentError("no hello");
+        if (!rank_.has_value())
+          return absl::InvalidArgumentError("the rank did not send Hello first");
         table_.Leave(*rank_, received_.leave());
         return absl::OkStatus();
       case v1::RankMessage::KIND_NOT_SET:
         break;
     }
-    return absl::InvalidArgumentError("a message of a kind that this version does not know");
+    return absl::InvalidArgumentError("unknown message: start all ranks from the same build");
   }
 
   void OnWriteDone(bool ok) override {
@@ -166,8 +168,8 @@ absl::Status GrpcStore::Listen(const std::string& rendezvous) {
     server_ = nullptr;
     return absl::UnavailableError(absl::StrCat(
         "rank 0 cannot listen at ", rendezvous,
-        ": another process does, or the address is not one of this host; choose another one for "
-        "all ranks (--rendezvous, MASTER_PORT)"));
+        ": another process uses the address, or it does not belong to this host; give all ranks "
+        "another address (--rendezvous, MASTER_PORT)"));
   }
   address_ = local ? rendezvous : absl::StrCat(host, ":", port);
   return absl::OkStatus();

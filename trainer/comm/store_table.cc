@@ -12,29 +12,35 @@ StoreTable::StoreTable(std::string job, uint64_t generation, uint32_t world_size
 
 absl::Status StoreTable::Check(const v1::RankHello& hello) const {
   if (hello.job() != job_) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("rank 0 here belongs to job \"", job_, "\", this rank to \"", hello.job(),
-                     "\": give every training an address of its own (--rendezvous)"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "rank 0 at this address belongs to job \"", job_, "\", but this rank belongs to job \"",
+        hello.job(), "\": give each training its own --rendezvous"));
   }
   if (hello.generation() < generation_) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the job has been started again since: this rank is of its start ",
-                     hello.generation(), ", the job is at ", generation_, "; end this process"));
+        absl::StrCat("this rank belongs to start ", hello.generation(),
+                     " of the job, but the job was restarted and is at start ", generation_,
+                     "; end this process"));
   }
   if (hello.generation() > generation_) {
-    return absl::UnavailableError(absl::StrCat("rank 0 is still that of start ", generation_,
-                                               " of the job, this rank is of start ",
-                                               hello.generation()));
+    return absl::UnavailableError(absl::StrCat("rank 0 still belongs to start ", generation_,
+                                               " of the job, and this rank to start ",
+                                               hello.generation(), "; end the old rank 0"));
   }
-  if (hello.world_size() != world_size_ || hello.rank() >= world_size_) {
+  if (hello.world_size() != world_size_) {
     return absl::FailedPreconditionError(
         absl::StrCat("the world size is ", world_size_, " on rank 0 and ", hello.world_size(),
-                     " on rank ", hello.rank(), ": start all ranks with the same one"));
+                     " on rank ", hello.rank(), ": it must be the same on all ranks"));
+  }
+  if (hello.rank() >= world_size_) {
+    return absl::FailedPreconditionError(absl::StrCat("rank ", hello.rank(),
+                                                      " does not exist: there are ", world_size_,
+                                                      " ranks, counted from 0"));
   }
   if (const auto it = ranks_.find(hello.rank()); it != ranks_.end()) {
     return absl::AlreadyExistsError(absl::StrCat("rank ", hello.rank(), " is taken by ",
                                                  it->second.process,
-                                                 ": give every process a rank of its own"));
+                                                 ": give each process its own rank"));
   }
   return absl::OkStatus();
 }
@@ -69,7 +75,7 @@ absl::Status StoreTable::Put(const v1::StoreEntry& entry) {
   if (entry.has_to()) {
     if (!ranks_.contains(entry.to())) {
       return absl::InvalidArgumentError(
-          absl::StrCat("\"", entry.key(), "\" is for rank ", entry.to(), ", which is not here"));
+          absl::StrCat("\"", entry.key(), "\" is for rank ", entry.to(), ", which has not joined"));
     }
     TellEntry(entry.to(), entry);
     return absl::OkStatus();

@@ -142,9 +142,9 @@ TEST(StoreTableSizeTest, MeetingCostsTheSquareOfTheRanks) {
 TEST_F(StoreTableTest, RefusesAnOldGeneration) {
   EXPECT_THAT(table_.Join(Hello(1, 1), ears_[1]),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("start 1"), HasSubstr("is at 2"))));
+                       AllOf(HasSubstr("start 1"), HasSubstr("is at start 2"))));
   EXPECT_THAT(table_.Join(Hello(1, 3), ears_[1]),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("still that of start 2")));
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("still belongs to start 2")));
 }
 
 TEST_F(StoreTableTest, RefusesAnotherWorldAJobAndARankTwice) {
@@ -154,7 +154,8 @@ TEST_F(StoreTableTest, RefusesAnotherWorldAJobAndARankTwice) {
   EXPECT_THAT(table_.Join(Hello(1, 2, 3, "other"), ears_[1]),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("\"other\"")));
   EXPECT_THAT(table_.Join(Hello(3), ears_[1]),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("on rank 3")));
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("rank 3 does not exist: there are 3 ranks")));
   ASSERT_OK(table_.Join(Hello(1), ears_[1]));
   EXPECT_THAT(table_.Join(Hello(1), ears_[2]),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("pid 41 on host")));
@@ -265,7 +266,7 @@ TEST(StoreTest, AnOldGenerationIsRefusedByName) {
   zero.generation = 1;
   ASSERT_OK_AND_ASSIGN(const auto server, StoreServer::Start(zero));
   EXPECT_THAT(StoreClient::Join(old, absl::Seconds(60)).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("started again")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("was restarted")));
 }
 
 TEST(StoreTest, ATakenAddressIsNamed) {

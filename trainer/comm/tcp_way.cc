@@ -16,9 +16,9 @@ absl::Status CheckSameWay(const RankInfo& info, StoreClient& store, const TcpOpt
     PENSTOCK_RETURN_IF_ERROR(
         Annotate(way.status(), absl::StrCat("while rank ", rank, " was connecting")));
     if (*way == own) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("ranks are connected by ", own, " on rank ", info.rank, " and by ", *way,
-                     " on rank ", rank, ": start the same build of the program on all"));
+    return absl::FailedPreconditionError(absl::StrCat("rank ", info.rank, " connects ranks by ",
+                                                      own, ", but rank ", rank, " by ", *way,
+                                                      ": start all ranks from the same build"));
   }
   return absl::OkStatus();
 }
@@ -37,8 +37,9 @@ absl::Status ExplainNoConnection(StoreClient& store, const TcpOptions& options,
                                  const std::string& address, const absl::Status& status) {
   PENSTOCK_RETURN_IF_ERROR(
       Annotate(store.WaitForLost(options.verdict_timeout), "while ranks were connecting"));
-  return Annotate(status, absl::StrCat("connecting the ranks by ", address,
-                                       "; another network interface may do (--interface)"));
+  return absl::Status(status.code(),
+                      absl::StrCat("connecting the ranks by ", address, ": ", status.message(),
+                                   "; try another network interface (--interface)"));
 }
 
 absl::Status ExplainFailedExchange(size_t peer, const absl::Status& status,

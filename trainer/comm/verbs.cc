@@ -89,7 +89,7 @@ absl::Status RankVerbs::Init(const RankOptions& rank, const RankGroupOptions& op
 }
 
 absl::Status RankVerbs::Init(const RankInfo& info, const RankGroupOptions& options) {
-  if (IsInitialized()) return absl::FailedPreconditionError("initialized already");
+  if (IsInitialized()) return absl::FailedPreconditionError("Init() was already called");
   PENSTOCK_ASSIGN_OR_RETURN(auto group, RankGroup::Join(info, options));
   absl::StatusOr<std::unique_ptr<Worker>> worker = Worker::Start(group->communicator());
   if (!worker.ok()) group->Fail(worker.status());
@@ -151,7 +151,7 @@ RankHandle RankVerbs::Start(std::function<absl::Status(Communicator&)> run) {
 
 absl::Status RankVerbs::Wait(const RankHandle& handle) {
   if (handle.operation_ == nullptr) {
-    return absl::InvalidArgumentError("a handle of no operation is waited for");
+    return absl::InvalidArgumentError("Wait() was given a handle that belongs to no operation");
   }
   RankHandle::Operation& operation = *handle.operation_;
   MutexLock lock(&operation.mutex);
@@ -207,7 +207,7 @@ absl::StatusOr<std::vector<T>> RankVerbs::Alltoall(std::span<const T> values,
       std::accumulate(splits.begin(), splits.end(), size_t{0}) != values.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat(splits.size(), " splits of ", values.size(), " values for ", Size(),
-                     " ranks: there must be one for each rank, which add up to the values"));
+                     " ranks: give one split per rank, which together have all values"));
   }
   const std::vector<size_t> own(splits.begin(), splits.end());
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<size_t> all, Allgather<size_t>(own));
@@ -246,7 +246,8 @@ absl::StatusOr<std::vector<T>> RankVerbs::Reducescatter(std::span<const T> value
 absl::Status RankVerbs::BroadcastBytes(std::span<uint8_t> bytes, size_t root) {
   PENSTOCK_RETURN_IF_ERROR(CheckInitialized());
   if (root >= Size()) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no rank ", root, " of ", Size()));
+    return absl::InvalidArgumentError(absl::StrCat("rank ", root, " does not exist: there are ",
+                                                   Size(), " ranks, counted from 0"));
   }
   return Wait(Start([=](Communicator& ranks) { return ranks.Broadcast(root, bytes); }));
 }
