@@ -280,7 +280,7 @@ TEST_F(DeviceExchangeTest, ABucketThatHangsIsNamed) {
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable,
                                  HasSubstr("gradients of step 0, bucket 1 of ")));
     EXPECT_THAT(rank.backend().ReadState(),
-                StatusIs(absl::StatusCode::kUnavailable, HasSubstr("there is no state")));
+                StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the state is lost")));
   });
   // A rank may hear of the other's end before its own time-out.
   EXPECT_THAT(told, Contains(HasSubstr("not done within 10s")));
@@ -411,7 +411,7 @@ TEST_F(DeviceExchangeTest, ATraceEndsThoughAnExchangeWaitsForALostRank) {
     ASSERT_OK(rank.backend().Begin());
     rank.backend().set_device_profile(nullptr);
     EXPECT_THAT(rank.backend().ReadState(),
-                StatusIs(absl::StatusCode::kCancelled, HasSubstr("there is no state")));
+                StatusIs(absl::StatusCode::kCancelled, HasSubstr("the state is lost")));
     group.Fail(absl::DataLossError("shard 7 is cut short"));
   });
 }

@@ -292,7 +292,7 @@ TEST_F(DeviceLaunchRanksTest, ALostRankEndsStepsThatAreBegun) {
     for (int step = 0; step < 2 && status.ok(); ++step) status = rank.backend().Finish().status();
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shard 7 is cut")));
     EXPECT_THAT(rank.backend().ReadState(),
-                StatusIs(absl::StatusCode::kUnavailable, HasSubstr("there is no state")));
+                StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the state is lost")));
   });
 }
 

@@ -260,8 +260,8 @@ absl::Status CpuBackend::CheckFormat(const BatchRows& rows) const {
   const bool images = rows.format.kind == InputKind::kImage;
   const bool fits = images ? rows.format == ImagesOf(config_.side) : !config_.is_image();
   if (rows.rows == 0 || fits) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "rows of ", rows.format.input_bytes, " bytes are not those of the model ", config_.name));
+  return absl::InvalidArgumentError(absl::StrCat("model ", config_.name, " cannot read rows of ",
+                                                 rows.format.input_bytes, " bytes"));
 }
 
 absl::StatusOr<double> CpuBackend::RunBatch(const BatchRows& rows, const UpdateOptions& update,

@@ -43,13 +43,13 @@ absl::Status CheckGemmEngine(GemmEngine engine) {
 absl::StatusOr<GemmEngine> ParseGemmEngine(absl::string_view name, absl::string_view precision) {
   if (name != "onednn" && name != "openblas") {
     return absl::InvalidArgumentError(
-        absl::StrCat("no GEMM is called \"", name, "\"; there are onednn and openblas"));
+        absl::StrCat("unknown --gemm \"", name, "\"; give onednn or openblas"));
   }
   if (name == "onednn") PENSTOCK_RETURN_IF_ERROR(CheckGemmEngine(GemmEngine::kOneDnn));
   if (precision == "fp32") return name == "onednn" ? GemmEngine::kOneDnn : GemmEngine::kOpenBlas;
   if (precision != "bf16") {
     return absl::InvalidArgumentError(
-        absl::StrCat("no precision is called \"", precision, "\"; there are fp32 and bf16"));
+        absl::StrCat("unknown --precision \"", precision, "\"; give fp32 or bf16"));
   }
   if (name != "onednn") {
     return absl::InvalidArgumentError(

@@ -17,14 +17,15 @@ namespace {
 absl::Status CheckOptions(const DeviceBackendOptions& options, bool queues) {
   if (options.shards == 0 || options.global_rows == 0 || options.steps_per_launch == 0) {
     return absl::InvalidArgumentError(
-        "a batch needs at least one row and one virtual shard, a launch one step");
+        "--global-batch-size, --virtual-shards and --steps-per-launch must be positive");
   }
   const size_t ranks = options.ranks == nullptr ? 1 : options.ranks->size();
   if (options.steps_per_launch > 1 && ranks > 1 && !queues) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--steps-per-launch ", options.steps_per_launch, " on ", ranks,
-                     " ranks that share a GPU: they exchange through the host within each step; "
-                     "give each rank a GPU, or leave it out"));
+        absl::StrCat("--steps-per-launch ", options.steps_per_launch,
+                     " cannot be used by ranks that share a GPU, because "
+                     "they exchange gradients through the host in every step; give each rank a "
+                     "GPU, or leave it out"));
   }
   return options.fast_reduction ? absl::OkStatus() : CheckShardsAndRanks(options.shards, ranks);
 }
@@ -40,11 +41,10 @@ absl::Status CheckModel(const ModelConfig& config) {
   const size_t head = config.head_dim();
   if ((head != 16 && head != 32 && head != 64) || config.dim % 8 != 0 || config.dim > 1024 ||
       config.hidden % 8 != 0 || HasOddHead(config)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("model ", config.name, ": dim ", config.dim, ", heads of ", head, ", hidden ",
-                     config.hidden,
-                     ": on a GPU heads are 16, 32 or 64 wide, dim is at most 1024, and all widths "
-                     "are multiples of 8"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "model ", config.name, " cannot run on a GPU: it has dim ", config.dim, ", heads of ", head,
+        " and hidden ", config.hidden,
+        "; a GPU needs heads of 16, 32 or 64, dim of at most 1024, and multiples of 8"));
   }
   return absl::OkStatus();
 }

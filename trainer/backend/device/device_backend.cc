@@ -40,17 +40,17 @@ StepLists& DeviceBackend::ListsOf(const Sent& batch) {
 absl::Status DeviceBackend::CheckRows(const BatchRows& rows, size_t global_rows) const {
   if (rows.rows > 0 && rows.format != options_.format) {
     return absl::InvalidArgumentError(
-        "a batch of another --dtype or image size than the backend was made for");
+        "the batch has another --dtype or image size than this backend was created for");
   }
   if (global_rows <= options_.global_rows) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("a batch of ", global_rows,
-                                                 " rows, where the backend was made for ",
-                                                 options_.global_rows, " at most"));
+  return absl::InvalidArgumentError(absl::StrCat("the batch has ", global_rows,
+                                                 " rows, but this backend was created for at most ",
+                                                 options_.global_rows));
 }
 
 absl::Status DeviceBackend::CheckIdle() const {
   if (begun_.empty()) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat(begun_.size(), " batches are still under way"));
+  return absl::InternalError(absl::StrCat(begun_.size(), " batches are still in progress"));
 }
 
 // A group's slots are filled again once all its batches are finished: the host then knows that no
@@ -67,7 +67,7 @@ absl::Status DeviceBackend::Stage(const BatchRows& rows, const UpdateOptions& up
     return absl::InvalidArgumentError("a training step needs rows and their targets");
   }
   PENSTOCK_RETURN_IF_ERROR(CheckRows(rows, global_rows));
-  if (room() == 0) return absl::InternalError("there is no room for another batch");
+  if (room() == 0) return absl::InternalError("no slot is free for another batch");
   const PhaseScope phase(recorder_, Phase::kHostToDevice);
   const Sent batch{.slot = group_ * options_.steps_per_launch + staged_.size(),
                    .rows = rows.rows,
@@ -217,7 +217,7 @@ bool DeviceBackend::IsBusy() {
 }
 
 absl::StatusOr<StepResult> DeviceBackend::Finish() {
-  if (begun_.empty()) return absl::InternalError("a batch is finished that was not begun");
+  if (begun_.empty()) return absl::InternalError("Finish() was called without a batch in progress");
   absl::StatusOr<StepResult> result = FinishFirst(begun_.front());
   Trace(begun_.front());
   const bool ends_profile = EndsProfile(begun_.front());
@@ -368,8 +368,8 @@ absl::StatusOr<const TrainState*> DeviceBackend::State() {
 
 absl::StatusOr<TrainState> DeviceBackend::ReadState() {
   PENSTOCK_RETURN_IF_ERROR(CheckIdle());
-  PENSTOCK_RETURN_IF_ERROR(
-      Annotate(state_lost_, "there is no state: a step broke off while ranks exchanged gradients"));
+  PENSTOCK_RETURN_IF_ERROR(Annotate(
+      state_lost_, "the state is lost, because a step failed while ranks exchanged gradients"));
   absl::StatusOr<TrainState> state;
   PENSTOCK_RETURN_IF_ERROR(
       launcher_.Run([&] { return (state = device_state_->Read(state_.step)).status(); }));
@@ -393,7 +393,7 @@ std::vector<MemoryUse> DeviceBackend::MemoryUses(InputFormat, size_t global_rows
 
 // Must precede the first launch: captured graphs keep the algorithms that they were captured with.
 absl::Status DeviceBackend::AdoptGemmPlan(const std::string& plan) {
-  if (has_launched_) return absl::InternalError("a plan of products comes before the first step");
+  if (has_launched_) return absl::InternalError("a GEMM plan must be set before the first step");
   if (plan == device_->GemmPlan()) return absl::OkStatus();
   return launcher_.Run([&] { return device_->AdoptGemmPlan(plan); });
 }

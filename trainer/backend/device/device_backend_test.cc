@@ -299,7 +299,7 @@ absl::Status CreateOn(const EmulatedDeviceOptions& device, DeviceBackendOptions 
 TEST(DeviceBackendTest, TooSmallADeviceSaysWhatIsAskedForWhatAndWhatToChange) {
   EXPECT_THAT(CreateOn({.total_bytes = 1 << 18}),
               StatusIs(absl::StatusCode::kResourceExhausted,
-                       AllOf(HasSubstr("training takes"), HasSubstr("of activations"),
+                       AllOf(HasSubstr("training takes"), HasSubstr("for activations"),
                              HasSubstr("--gpu-memory-fraction 0.9 allows 0.2 MiB of 0.2 MiB"),
                              HasSubstr("--global-batch-size"))));
 }
@@ -308,7 +308,7 @@ TEST(DeviceBackendTest, FullDeviceSaysWhoHasIt) {
   EXPECT_THAT(CreateOn({.total_bytes = 100 << 20, .used_by_others = (100 << 20) - (1 << 18)}),
               StatusIs(absl::StatusCode::kResourceExhausted,
                        AllOf(HasSubstr("0.2 MiB of 100.0 MiB are free"),
-                             HasSubstr("others have 99 MiB in process 4711"))));
+                             HasSubstr("(used by others: 99 MiB in process 4711"))));
 }
 
 TEST(DeviceBackendTest, ListsItsMemoryBeforeTakingAny) {

@@ -138,8 +138,8 @@ TEST(DevicePipelineTest, TheNextBatchIsSentBeforeTheStepIsOver) {
   ASSERT_OK(backend->Stage(boards.rows(), {}, true));
   EXPECT_EQ(backend->room(), 0u);
   EXPECT_THAT(backend->Stage(boards.rows(), {}, true),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("no room")));
-  EXPECT_THAT(backend->State(), StatusIs(absl::StatusCode::kInternal, HasSubstr("under way")));
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("no slot is free")));
+  EXPECT_THAT(backend->State(), StatusIs(absl::StatusCode::kInternal, HasSubstr("in progress")));
   ASSERT_OK(backend->Finish().status());
   EXPECT_OK(backend->State().status());  // The second batch was sent, but not begun.
   EXPECT_EQ(backend->steps(), 1u);

@@ -25,8 +25,7 @@ absl::StatusOr<GemmPlan> ParseGemmPlan(absl::string_view text) {
                         std::all_of(hex.begin(), hex.end(), absl::ascii_isxdigit);
     if (!is_hex ||
         !plan.emplace(std::string(entry.substr(0, space)), absl::HexStringToBytes(hex)).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("no plan of matrix products: ", entry.substr(0, 80)));
+      return absl::InvalidArgumentError(absl::StrCat("not a GEMM plan: ", entry.substr(0, 80)));
     }
   }
   return plan;
@@ -36,8 +35,8 @@ absl::StatusOr<std::string> AlgorithmOf(const GemmPlan& plan, const std::string&
                                         size_t bytes) {
   const auto at = plan.find(product);
   if (at != plan.end() && at->second.size() == bytes) return at->second;
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the plan of matrix products has no algorithm of ", bytes, " bytes for ", product));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the GEMM plan has no algorithm of ", bytes, " bytes for ", product));
 }
 
 }  // namespace penstock

@@ -15,8 +15,8 @@ std::string Mebibytes(uint64_t bytes) {
 }
 
 constexpr char kRemedy[] =
-    "a smaller --global-batch-size, more ranks, --precision bf16 or a smaller --model needs less; "
-    "--virtual-shards trades activations for gradients";
+    "use a smaller --global-batch-size, more ranks, --precision bf16 or a smaller --model; more "
+    "--virtual-shards need less memory for activations and more for gradients";
 
 }  // namespace
 
@@ -37,7 +37,7 @@ std::string MemoryPlan::Needs(const Device& device) const {
                        [](const MemoryUse& a, const MemoryUse& b) { return a.bytes < b.bytes; });
   std::string text = absl::StrCat(device.info().name, ": training takes ", Mebibytes(bytes()));
   if (most != uses_.end()) {
-    absl::StrAppend(&text, ", most of it ", Mebibytes(most->bytes), " of ", most->what);
+    absl::StrAppend(&text, ", most of it (", Mebibytes(most->bytes), ") for ", most->what);
   }
   return text;
 }
@@ -47,17 +47,17 @@ absl::Status MemoryPlan::Check(const Device& device, double fraction) const {
   const auto budget = static_cast<uint64_t>(fraction * double(info.total_bytes));
   if (bytes() > budget) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        Needs(device), "; --gpu-memory-fraction ", fraction, " allows ", Mebibytes(budget), " of ",
-        Mebibytes(info.total_bytes), ": raise it, or ", kRemedy));
+        Needs(device), ", but --gpu-memory-fraction ", fraction, " allows ", Mebibytes(budget),
+        " of ", Mebibytes(info.total_bytes), ": raise it, or ", kRemedy));
   }
   if (bytes() <= info.free_bytes) return absl::OkStatus();
   const std::string others = device.OtherUsers();
   return absl::ResourceExhaustedError(
-      absl::StrCat(Needs(device), "; ", Mebibytes(info.free_bytes), " of ",
+      absl::StrCat(Needs(device), ", but only ", Mebibytes(info.free_bytes), " of ",
                    Mebibytes(info.total_bytes), " are free",
-                   others.empty() ? " (who has the rest is not known: see nvidia-smi)"
-                                  : absl::StrCat("; others have ", others),
-                   ": end them or take another GPU (--device cuda:N), or ", kRemedy));
+                   others.empty() ? " (nvidia-smi shows which processes use the rest)"
+                                  : absl::StrCat(" (used by others: ", others, ")"),
+                   ": end them, choose another GPU (--device cuda:N), or ", kRemedy));
 }
 
 absl::Status MemoryPlan::Take(Device& device) {
@@ -65,10 +65,12 @@ absl::Status MemoryPlan::Take(Device& device) {
     absl::StatusOr<void*> address = device.Allocate(std::max<uint64_t>(use.bytes, 1));
     if (!address.ok()) {
       const std::string others = device.OtherUsers();
-      return Annotate(
-          address.status(),
-          absl::StrCat(Needs(device), "; allocating ", Mebibytes(use.bytes), " of ", use.what,
-                       others.empty() ? "" : "; others have ", others, "; ", kRemedy));
+      return absl::Status(
+          address.status().code(),
+          absl::StrCat(Needs(device), ", but allocating ", Mebibytes(use.bytes), " for ", use.what,
+                       " failed: ", address.status().message(),
+                       others.empty() ? "" : absl::StrCat(" (used by others: ", others, ")"), "; ",
+                       kRemedy));
     }
     addresses_.push_back(*address);
   }

@@ -62,9 +62,9 @@ absl::Status PatientDevice::WaitFor(DeviceQueue queue,
   };
   PENSTOCK_ASSIGN_OR_RETURN(const bool is_done, PollUntil(Patience(timeout_), look, kPause));
   if (is_done) return absl::OkStatus();
-  stuck_ = absl::UnavailableError(absl::StrCat(
-      "the GPU has not finished ", WorkOf(queue), " within ", absl::FormatDuration(timeout_),
-      ": it hangs (dmesg may say why, in a line with Xid)"));
+  stuck_ = absl::UnavailableError(absl::StrCat("the GPU hangs: it has not finished ", WorkOf(queue),
+                                               " within ", absl::FormatDuration(timeout_),
+                                               "; look for a line with Xid in dmesg"));
   on_stuck_(stuck_);
   return stuck_;
 }
@@ -72,7 +72,7 @@ absl::Status PatientDevice::WaitFor(DeviceQueue queue,
 void PatientDevice::TellIfLate(DeviceQueue queue, const Patience& late, bool& told) const {
   if (told || !late.ended() || !options_.report) return;
   told = true;
-  options_.report(absl::StrCat("the GPU has been at ", WorkOf(queue), " for ",
+  options_.report(absl::StrCat("the GPU has not finished ", WorkOf(queue), " for ",
                                absl::FormatDuration(options_.late_after), " or longer"));
 }
 

@@ -23,7 +23,7 @@ absl::StatusOr<uint8_t*> PinnedSlots::Allocate(size_t bytes) {
   void* plain = ::operator new(bytes, kPlainAlignment, std::nothrow);
   if (plain == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "out of memory: ", bytes, " bytes for the loader's slots; lower --look-ahead"));
+        "out of memory: ", bytes, " bytes for batches fetched ahead; lower --look-ahead"));
   }
   return static_cast<uint8_t*>(plain);
 }
@@ -50,7 +50,8 @@ std::string PinnedSlots::Describe() const {
   const std::string sent = locked_.empty() ? "every batch is copied there first"
                                            : "full batches are sent from the loader's slots";
   if (refused_.ok()) return sent;
-  return absl::StrCat(sent, locked_.empty() ? ": the loader's slots" : "; some of them",
+  return absl::StrCat(sent,
+                      locked_.empty() ? ", because the loader's slots" : ", except from some that",
                       " could not be locked (", refused_.message(), ")");
 }
 
