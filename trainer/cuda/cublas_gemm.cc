@@ -93,7 +93,8 @@ bool HasResidual(const DeviceOp& op) {
 
 absl::Status Check(cublasStatus_t status, absl::string_view what) {
   if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
-  const std::string text = absl::StrCat("cuBLASLt: ", what, ": status ", static_cast<int>(status));
+  const std::string text =
+      absl::StrCat("cuBLASLt: ", what, " failed with status ", static_cast<int>(status));
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return absl::UnimplementedError(text);
   if (status == CUBLAS_STATUS_ALLOC_FAILED) return absl::ResourceExhaustedError(text);
   return absl::InternalError(text);
@@ -109,14 +110,14 @@ absl::Status Prefer(decltype(&cublasLtMatmulPreferenceSetAttribute) set_preferen
   // The parts of a split sum must be added in one order, in the precision of the sum.
   const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   absl::Status status =
-      set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions, "reduction schemes");
+      set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions, "limiting the reduction schemes");
   status.Update(set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, size_t{CublasGemm::kWorkspaceBytes},
-                    "workspace"));
+                    "limiting the workspace"));
   // By default it would assume 256 bytes; arenas guarantee 16.
   for (cublasLtMatmulPreferenceAttributes_t attribute :
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-    status.Update(set(attribute, uint32_t{16}, "alignment"));
+    status.Update(set(attribute, uint32_t{16}, "setting the alignment"));
   }
   return status;
 }
@@ -158,16 +159,20 @@ absl::StatusOr<std::unique_ptr<CublasGemm::Product>> CublasGemm::Describe(
   const cudaDataType_t type = op.bf16 ? CUDA_R_16BF : CUDA_R_32F;
   const cudaDataType_t result = accumulates ? CUDA_R_32F : type;
   const cublasLtEpilogue_t epilogue = EpilogueOf(op.kind);
+  PENSTOCK_RETURN_IF_ERROR(Check(f.create_desc(&product->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+                                 "creating a description of the product"));
   PENSTOCK_RETURN_IF_ERROR(
-      Check(f.create_desc(&product->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F), "a description"));
+      Check(f.create_layout(&product->a, type, s.a_rows, s.a_columns, int64_t(s.a_rows)),
+            "creating the layout of a"));
   PENSTOCK_RETURN_IF_ERROR(
-      Check(f.create_layout(&product->a, type, s.a_rows, s.a_columns, int64_t(s.a_rows)), "a"));
+      Check(f.create_layout(&product->b, type, s.b_rows, s.b_columns, int64_t(s.b_rows)),
+            "creating the layout of b"));
   PENSTOCK_RETURN_IF_ERROR(
-      Check(f.create_layout(&product->b, type, s.b_rows, s.b_columns, int64_t(s.b_rows)), "b"));
-  PENSTOCK_RETURN_IF_ERROR(
-      Check(f.create_layout(&product->d, result, s.d_rows, s.d_columns, int64_t(s.d_rows)), "d"));
+      Check(f.create_layout(&product->d, result, s.d_rows, s.d_columns, int64_t(s.d_rows)),
+            "creating the layout of d"));
   auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
-    return Check(f.set_desc(product->desc, attribute, &value, sizeof(value)), "an attribute");
+    return Check(f.set_desc(product->desc, attribute, &value, sizeof(value)),
+                 "setting an attribute");
   };
   PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSA, s.a_op));
   PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSB, s.b_op));
@@ -186,7 +191,7 @@ absl::StatusOr<std::unique_ptr<CublasGemm::Product>> CublasGemm::Describe(
 absl::Status CublasGemm::Choose(Product& product, bool gelu) const {
   const CublasLtFunctions& f = *functions_;
   cublasLtMatmulPreference_t preference = nullptr;
-  PENSTOCK_RETURN_IF_ERROR(Check(f.create_preference(&preference), "a preference"));
+  PENSTOCK_RETURN_IF_ERROR(Check(f.create_preference(&preference), "creating a preference"));
   absl::Status status = Prefer(f.set_preference, preference);
   std::array<cublasLtMatmulHeuristicResult_t, kMostResults> found = {};
   int count = 0;
@@ -206,14 +211,15 @@ absl::Status CublasGemm::Choose(Product& product, bool gelu) const {
     product.algorithm = result.algo;
     return absl::OkStatus();
   }
-  return absl::UnimplementedError("cuBLASLt has no algorithm for it");
+  return absl::UnimplementedError("cuBLASLt has no algorithm for this product");
 }
 
 absl::Status CublasGemm::Prepare(const DeviceOp& op) {
   // Its tanh may be the GPU's approximation, 5e-4 away: mere rounding in bf16, but an error in
   // fp32.
   const bool gelu = BeforeGelu(op) != nullptr;
-  if (gelu && !op.bf16) return absl::UnimplementedError("cuBLASLt's GELU is not fp32's");
+  if (gelu && !op.bf16)
+    return absl::UnimplementedError("cuBLASLt's fused GELU is not exact enough for fp32");
   const Key key = KeyOf(op);
   if (products_.contains(key)) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Product> product, Describe(op));
@@ -224,11 +230,11 @@ absl::Status CublasGemm::Prepare(const DeviceOp& op) {
 
 absl::Status CublasGemm::Run(const DeviceOp& op, cudaStream_t stream) {
   const auto at = products_.find(KeyOf(op));
-  if (at == products_.end()) return absl::InternalError("a product that was not prepared");
+  if (at == products_.end()) return absl::InternalError("a product was run that was not prepared");
   Product& product = *at->second;
   auto set = [&](cublasLtMatmulDescAttributes_t attribute, const void* pointer) {
     return Check(functions_->set_desc(product.desc, attribute, &pointer, sizeof(pointer)),
-                 "an address");
+                 "setting an address");
   };
   // Operands are in the order of DeviceOpKind. cuBLASLt's a is our second operand, except for
   // weight gradients.
@@ -289,12 +295,13 @@ absl::Status CublasGemm::CheckAlgorithm(const Product& product, const void* algo
       product.d, static_cast<const cublasLtMatmulAlgo_t*>(algorithm), &result);
   if (status != CUBLAS_STATUS_SUCCESS) {
     return absl::FailedPreconditionError(
-        absl::StrCat("cuBLASLt cannot run it here: status ", static_cast<int>(status)));
+        absl::StrCat("this rank's cuBLASLt or GPU cannot run the planned algorithm (status ",
+                     static_cast<int>(status), ")"));
   }
   if (result.workspaceSize <= kWorkspaceBytes) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("cuBLASLt takes ", result.workspaceSize,
-                                                    " bytes of workspace for it here, of ",
-                                                    kWorkspaceBytes));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the planned algorithm needs ", result.workspaceSize,
+                   " bytes of workspace, but only ", kWorkspaceBytes, " are available"));
 }
 
 absl::Status CublasGemm::Adopt(absl::string_view plan) {

@@ -86,7 +86,7 @@ class CudaDevice final : public Device {
   absl::Status Describe();
   absl::Status MakeQueues();
   // The current device is a property of the calling thread.
-  absl::Status Use() const { return Check(cudaSetDevice(index_), "taking the GPU"); }
+  absl::Status Use() const { return Check(cudaSetDevice(index_), "selecting the GPU"); }
   cudaStream_t Stream(DeviceQueue queue) const { return streams_[static_cast<size_t>(queue)]; }
 
   const int index_;
@@ -127,18 +127,20 @@ CudaDevice::~CudaDevice() {
 absl::Status CudaDevice::Describe() {
   cudaDeviceProp properties = {};
   int driver = 0;
-  PENSTOCK_RETURN_IF_ERROR(Check(cudaGetDeviceProperties(&properties, index_), "its properties"));
-  PENSTOCK_RETURN_IF_ERROR(Check(cudaDriverGetVersion(&driver), "the driver's version"));
+  PENSTOCK_RETURN_IF_ERROR(
+      Check(cudaGetDeviceProperties(&properties, index_), "reading the GPU's properties"));
+  PENSTOCK_RETURN_IF_ERROR(Check(cudaDriverGetVersion(&driver), "reading the driver's version"));
   if (properties.major < kLeastCapability) {
     return absl::FailedPreconditionError(absl::StrCat(
-        properties.name, ", cuda:", index_, " is sm_", properties.major, properties.minor,
-        ": the kernels need sm_", kLeastCapability, "0 (A100) or newer"));
+        properties.name, ", cuda:", index_, " is too old: it is sm_", properties.major,
+        properties.minor, ", and the kernels need sm_", kLeastCapability, "0 (A100) or newer"));
   }
   size_t free = 0, total = 0;
-  PENSTOCK_RETURN_IF_ERROR(Check(cudaMemGetInfo(&free, &total), "its memory"));
-  char address[32] = {};
   PENSTOCK_RETURN_IF_ERROR(
-      Check(cudaDeviceGetPCIBusId(address, sizeof(address), index_), "its PCI address"));
+      Check(cudaMemGetInfo(&free, &total), "reading the size of the GPU's memory"));
+  char address[32] = {};
+  PENSTOCK_RETURN_IF_ERROR(Check(cudaDeviceGetPCIBusId(address, sizeof(address), index_),
+                                 "reading the GPU's PCI address"));
   pci_address_ = address;
   info_.name = absl::StrCat(properties.name, ", cuda:", index_);
   info_.numerics = absl::StrCat("cuda sm_", properties.major, properties.minor, " ",
@@ -152,16 +154,17 @@ absl::Status CudaDevice::Describe() {
 // Exchanges, which other ranks wait for, have priority over work of this GPU alone.
 absl::Status CudaDevice::MakeQueues() {
   int least = 0, greatest = 0;
-  PENSTOCK_RETURN_IF_ERROR(
-      Check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "its priorities"));
+  PENSTOCK_RETURN_IF_ERROR(Check(cudaDeviceGetStreamPriorityRange(&least, &greatest),
+                                 "reading the priorities of streams"));
   for (size_t i = 0; i < streams_.size(); ++i) {
     const int priority = i == static_cast<size_t>(DeviceQueue::kExchange) ? greatest : least;
-    PENSTOCK_RETURN_IF_ERROR(Check(
-        cudaStreamCreateWithPriority(&streams_[i], cudaStreamNonBlocking, priority), "a stream"));
+    PENSTOCK_RETURN_IF_ERROR(
+        Check(cudaStreamCreateWithPriority(&streams_[i], cudaStreamNonBlocking, priority),
+              "creating a stream"));
   }
   for (cudaEvent_t& event : events_) {
     PENSTOCK_RETURN_IF_ERROR(
-        Check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event"));
+        Check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event"));
   }
   return absl::OkStatus();
 }
@@ -169,7 +172,8 @@ absl::Status CudaDevice::MakeQueues() {
 absl::StatusOr<void*> CudaDevice::Allocate(size_t bytes) {
   PENSTOCK_RETURN_IF_ERROR(Use());
   void* memory = nullptr;
-  PENSTOCK_RETURN_IF_ERROR(Check(cudaMalloc(&memory, bytes), absl::StrCat(bytes, " bytes")));
+  PENSTOCK_RETURN_IF_ERROR(
+      Check(cudaMalloc(&memory, bytes), absl::StrCat("allocating ", bytes, " bytes")));
   memory_.push_back(memory);
   return memory;
 }
@@ -177,8 +181,9 @@ absl::StatusOr<void*> CudaDevice::Allocate(size_t bytes) {
 absl::StatusOr<void*> CudaDevice::AllocateHost(size_t bytes) {
   PENSTOCK_RETURN_IF_ERROR(Use());
   void* memory = nullptr;
-  PENSTOCK_RETURN_IF_ERROR(Check(cudaHostAlloc(&memory, bytes, cudaHostAllocDefault),
-                                 absl::StrCat(bytes, " bytes of page-locked host memory")));
+  PENSTOCK_RETURN_IF_ERROR(
+      Check(cudaHostAlloc(&memory, bytes, cudaHostAllocDefault),
+            absl::StrCat("allocating ", bytes, " bytes of page-locked host memory")));
   host_memory_.push_back(memory);
   return memory;
 }
@@ -194,15 +199,16 @@ absl::Status CudaDevice::Run(const DeviceOp& op, DeviceQueue queue) {
   PENSTOCK_RETURN_IF_ERROR(Use());
   cudaStream_t stream = Stream(queue);
   if (op.kind == DeviceOpKind::kZero) {
-    return Check(cudaMemsetAsync(op.operands[0].at, 0, op.operands[0].bytes, stream), "zeros");
+    return Check(cudaMemsetAsync(op.operands[0].at, 0, op.operands[0].bytes, stream),
+                 "starting a fill with zeros");
   }
   if (op.kind == DeviceOpKind::kCopy) {
     return Check(cudaMemcpyAsync(op.operands[1].at, op.operands[0].at, op.operands[0].bytes,
                                  cudaMemcpyDefault, stream),
-                 "a copy");
+                 "starting a copy");
   }
   if (IsGemm(op.kind)) return gemm_->Run(op, stream);
-  return Check(static_cast<cudaError_t>(LaunchKernel(op, stream)), "a kernel");
+  return Check(static_cast<cudaError_t>(LaunchKernel(op, stream)), "launching a kernel");
 }
 
 absl::Status CudaDevice::RunForeign(const DeviceOp&, DeviceQueue,
@@ -213,12 +219,13 @@ absl::Status CudaDevice::RunForeign(const DeviceOp&, DeviceQueue,
 
 absl::Status CudaDevice::Record(DeviceEvent event, DeviceQueue queue) {
   PENSTOCK_RETURN_IF_ERROR(Use());
-  return Check(cudaEventRecord(events_[event], Stream(queue)), "an event");
+  return Check(cudaEventRecord(events_[event], Stream(queue)), "recording an event");
 }
 
 absl::Status CudaDevice::Wait(DeviceEvent event, DeviceQueue queue) {
   PENSTOCK_RETURN_IF_ERROR(Use());
-  return Check(cudaStreamWaitEvent(Stream(queue), events_[event], 0), "waiting for an event");
+  return Check(cudaStreamWaitEvent(Stream(queue), events_[event], 0),
+               "letting a stream wait for an event");
 }
 
 absl::Status CudaDevice::Synchronize(DeviceQueue queue) {
@@ -290,13 +297,13 @@ absl::StatusOr<size_t> CountGpus() {
   (void)cudaDriverGetVersion(&driver);
   if (driver == 0) {
     return absl::FailedPreconditionError(
-        "there is no NVIDIA driver: no libcuda.so.1 that loads; in a container, start it with its "
-        "GPUs (--gpus all)");
+        "there is no NVIDIA driver: libcuda.so.1 cannot be loaded; start a container with its GPUs "
+        "(--gpus all)");
   }
   if (error == cudaErrorInsufficientDriver) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the NVIDIA driver is for CUDA ", PrintVersion(driver), ", this program for ",
-                     PrintVersion(CUDART_VERSION), ": a newer driver is needed"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the NVIDIA driver is too old: it supports CUDA ", PrintVersion(driver),
+        ", and this program needs ", PrintVersion(CUDART_VERSION), "; install a newer driver"));
   }
   return absl::FailedPreconditionError(
       absl::StrCat("there is no GPU for this process (",

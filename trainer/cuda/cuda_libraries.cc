@@ -9,7 +9,7 @@ namespace {
 
 std::string Remedy(absl::string_view wheel) {
   return absl::StrCat("Install it (NVIDIA's CUDA packages, or pip install ", wheel,
-                      ") or name the folder that has it in PENSTOCK_CUDA_LIBS");
+                      "), or set PENSTOCK_CUDA_LIBS to its folder");
 }
 
 // cublasLtGetVersion(): 10000 major + 100 minor + patch, such as 120103 or, since 13, 130002.

@@ -25,16 +25,16 @@ CudaMarks::~CudaMarks() {
 }
 
 absl::Status CudaMarks::Record(void*& event, void* stream) const {
-  PENSTOCK_RETURN_IF_ERROR(CudaStatus(cudaSetDevice(index_), "CUDA: taking the GPU"));
+  PENSTOCK_RETURN_IF_ERROR(CudaStatus(cudaSetDevice(index_), "CUDA: selecting the GPU"));
   if (event == nullptr) {
     cudaEvent_t made = nullptr;
-    PENSTOCK_RETURN_IF_ERROR(
-        CudaStatus(cudaEventCreateWithFlags(&made, cudaEventDefault), "CUDA: a timed event"));
+    PENSTOCK_RETURN_IF_ERROR(CudaStatus(cudaEventCreateWithFlags(&made, cudaEventDefault),
+                                        "CUDA: creating a timed event"));
     event = made;
   }
   return CudaStatus(
       cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(stream)),
-      "CUDA: a timed event");
+      "CUDA: recording a timed event");
 }
 
 absl::StatusOr<size_t> CudaMarks::Mark(size_t stream) {
@@ -53,8 +53,8 @@ absl::Status CudaMarks::Finish() {
     const Tracer::Clock::time_point before = Tracer::Clock::now();
     absl::Status happened = Record(event, streams_[0]);
     if (happened.ok()) {
-      happened =
-          CudaStatus(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "CUDA: a timed event");
+      happened = CudaStatus(cudaEventSynchronize(static_cast<cudaEvent_t>(event)),
+                            "CUDA: waiting for a timed event");
     }
     const std::chrono::nanoseconds took = Tracer::Clock::now() - before;
     const bool is_best = happened.ok() && took < least;
@@ -71,7 +71,7 @@ absl::StatusOr<Tracer::Clock::time_point> CudaMarks::TimeOf(size_t mark) {
   PENSTOCK_RETURN_IF_ERROR(
       CudaStatus(cudaEventElapsedTime(&milliseconds, static_cast<cudaEvent_t>(events_[mark]),
                                       static_cast<cudaEvent_t>(end_)),
-                 "CUDA: the time of an event"));
+                 "CUDA: reading the time of an event"));
   return end_time_ - std::chrono::duration_cast<std::chrono::nanoseconds>(
                          std::chrono::duration<double, std::milli>(milliseconds));
 }
@@ -86,9 +86,10 @@ std::vector<std::unique_ptr<DeviceRecorder>> CudaRecorders::Make(int index,
     (*cupti_)->NameStreams(std::move(named));
     recorders.push_back(*std::move(cupti_));
   } else if (!cupti_.ok()) {
-    problem = absl::StrCat(cupti_.status().message(),
-                           ". The streams' tracks are made of CUDA events: a span a launch, no "
-                           "kernels");
+    problem =
+        absl::StrCat(cupti_.status().message(),
+                     ". The trace uses CUDA events instead: it has one span per launch and no "
+                     "kernels");
   }
   recorders.push_back(std::make_unique<EventRecorder>(
       std::make_unique<CudaMarks>(index, std::move(streams)), "CUDA events"));

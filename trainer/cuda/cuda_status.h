@@ -12,12 +12,12 @@
 
 namespace penstock {
 
-// kResourceExhausted: no memory; else kInternal. Clears the error; otherwise the next launch on
-// this thread would report it again.
+// `what` is the action that failed: "CUDA: creating a stream". kResourceExhausted: no memory; else
+// kInternal. Clears the error; otherwise the next launch on this thread would report it again.
 inline absl::Status CudaStatus(cudaError_t error, absl::string_view what) {
   if (error == cudaSuccess) return absl::OkStatus();
   (void)cudaGetLastError();
-  const std::string message = absl::StrCat(what, ": ", cudaGetErrorString(error));
+  const std::string message = absl::StrCat(what, " failed: ", cudaGetErrorString(error));
   return error == cudaErrorMemoryAllocation ? absl::ResourceExhaustedError(message)
                                             : absl::InternalError(message);
 }

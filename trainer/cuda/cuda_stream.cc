@@ -13,7 +13,7 @@ absl::StatusOr<DeviceStream::Memory> CudaStream::Allocate(Place place, size_t by
   const bool pinned = place == Place::kPinnedHost;
   PENSTOCK_RETURN_IF_ERROR(
       CudaStatus(pinned ? cudaMallocHost(&memory, bytes) : cudaMalloc(&memory, bytes),
-                 absl::StrCat(bytes, " bytes of ", pinned ? "pinned" : "GPU",
+                 absl::StrCat("allocating ", bytes, " bytes of ", pinned ? "pinned" : "GPU",
                               " memory for the exchange between ranks")));
   return Memory(static_cast<uint8_t*>(memory), [pinned](uint8_t* freed) {
     (void)(pinned ? cudaFreeHost(freed) : cudaFree(freed));
@@ -23,7 +23,7 @@ absl::StatusOr<DeviceStream::Memory> CudaStream::Allocate(Place place, size_t by
 absl::Status CudaStream::Copy(uint8_t* to, const uint8_t* from, size_t bytes) {
   return CudaStatus(
       cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, static_cast<cudaStream_t>(stream_)),
-      "a copy of the exchange between ranks");
+      "starting a copy of the exchange between ranks");
 }
 
 absl::StatusOr<bool> CudaStream::Done() {
@@ -38,10 +38,10 @@ absl::StatusOr<bool> CudaStream::Done() {
 
 absl::StatusOr<std::string> CurrentGpuUuid() {
   int device = 0;
-  PENSTOCK_RETURN_IF_ERROR(CudaStatus(cudaGetDevice(&device), "which GPU this rank has"));
+  PENSTOCK_RETURN_IF_ERROR(CudaStatus(cudaGetDevice(&device), "asking which GPU this rank uses"));
   cudaDeviceProp properties;
-  PENSTOCK_RETURN_IF_ERROR(
-      CudaStatus(cudaGetDeviceProperties(&properties, device), "what this rank's GPU is"));
+  PENSTOCK_RETURN_IF_ERROR(CudaStatus(cudaGetDeviceProperties(&properties, device),
+                                      "reading the properties of this rank's GPU"));
   const std::string hex =
       absl::BytesToHexString(absl::string_view(properties.uuid.bytes, sizeof(properties.uuid)));
   return absl::StrCat("GPU-", hex.substr(0, 8), "-", hex.substr(8, 4), "-", hex.substr(12, 4), "-",

@@ -14,19 +14,21 @@ enum NewerResult : int { kMigDevice = 43, kSliDevice = 44, kWslDevice = 45 };
 const char* Remedy(CUptiResult result) {
   switch (static_cast<int>(result)) {
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
-      return "another profiler or debugger has this process (Nsight Systems or Compute, cuda-gdb, "
-             "compute-sanitizer): run without it, or without --profile-steps and look at what it "
-             "shows";
+      return "another profiler or debugger is attached to this process (Nsight Systems or Compute, "
+             "cuda-gdb, compute-sanitizer): run without it, or use its trace and leave "
+             "--profile-steps out";
     case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
     case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
-      return "the driver lets administrators alone profile: give the process CAP_SYS_ADMIN (docker "
-             "run --cap-add SYS_ADMIN), or have the host load the driver with "
-             "NVreg_RestrictProfilingToAdminUsers=0; of a virtual GPU the hypervisor has to allow "
-             "it";
+      return "the driver lets only administrators profile: give the process CAP_SYS_ADMIN (docker "
+             "run "
+             "--cap-add SYS_ADMIN), or load the driver on the host with "
+             "NVreg_RestrictProfilingToAdminUsers=0; for a virtual GPU, allow it in the "
+             "hypervisor";
     case CUPTI_ERROR_NOT_INITIALIZED:
     case CUPTI_ERROR_UNKNOWN:
-      return "it finds no driver, or one that is older than itself: then name the folder of an "
-             "older CUPTI in PENSTOCK_CUDA_LIBS";
+      return "CUPTI finds no driver, or the driver is older than CUPTI: set PENSTOCK_CUDA_LIBS to "
+             "the "
+             "folder of an older CUPTI";
     case CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED:
     case CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED:
     case CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED:
@@ -34,12 +36,12 @@ const char* Remedy(CUptiResult result) {
     case kSliDevice:
     case kWslDevice:
     case CUPTI_ERROR_NOT_SUPPORTED:
-      return "it does not trace this kind of GPU";
+      return "CUPTI cannot trace this kind of GPU";
     case CUPTI_ERROR_OUT_OF_MEMORY:
     case CUPTI_ERROR_MAX_LIMIT_REACHED:
-      return "it wants memory for its buffers: a smaller --gpu-memory-fraction leaves some";
+      return "CUPTI has no memory for its buffers: a smaller --global-batch-size leaves it more";
     default:
-      return "nsys profile tells whether it works on this machine at all";
+      return "run nsys profile to see whether CUPTI works on this machine";
   }
 }
 

@@ -109,7 +109,8 @@ absl::StatusOr<ClockPair> Recorder::PairWithHost() const {
   });
   PENSTOCK_RETURN_IF_ERROR(cupti_.Check(result, "cuptiGetTimestamp"));
   if (pair.other_ns == 0) {
-    return absl::FailedPreconditionError(absl::StrCat(cupti_.version, ": its clock stands still"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(cupti_.version, ": its clock does not advance"));
   }
   return pair;
 }
@@ -169,13 +170,14 @@ absl::StatusOr<DeviceRecords> Recorder::Stop() {
   const ClockMap clock(begin_, end);
   DeviceRecords records = Read(filled).Take(cupti_, clock, StreamNames());
   if (filled.missing > 0) {
-    records.notes.push_back(absl::StrCat("CUPTI kept ", filled.missing,
-                                         " buffers of records: the trace lacks what is in them"));
+    records.notes.push_back(
+        absl::StrCat("CUPTI did not return ", filled.missing,
+                     " buffers of records: their work is missing from the trace"));
   }
   if (clock.was_set()) {
     records.notes.emplace_back(
-        "the system's clock was set while steps were recorded: the streams' "
-        "tracks may be shifted against the host's");
+        "the system clock was changed while steps were recorded: the tracks of streams may be "
+        "shifted against those of the host");
   }
   return records;
 }

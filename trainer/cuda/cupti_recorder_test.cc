@@ -118,7 +118,7 @@ TEST_F(CuptiRecorderTest, BuffersThatDoNotComeBackAreMissedAndForgotten) {
   Kernel(0, 7, "lost");
   ASSERT_OK_AND_ASSIGN(const DeviceRecords records, recorder_->Stop());
   EXPECT_THAT(records.work, IsEmpty());
-  EXPECT_THAT(records.notes, ElementsAre(HasSubstr("CUPTI kept 1 buffers of records")));
+  EXPECT_THAT(records.notes, ElementsAre(HasSubstr("CUPTI did not return 1 buffers of records")));
   recorder_.reset();
   // The buffer comes back during a later recording, and is not part of it.
   Start();
@@ -145,7 +145,8 @@ TEST_F(CuptiRecorderTest, ARecordThatCannotBeReadEndsItsBufferAlone) {
   for (int i = 0; i < 4; ++i) Kernel(0, 7, "of another buffer");
   ASSERT_OK_AND_ASSIGN(const DeviceRecords records, recorder_->Stop());
   EXPECT_THAT(NamesOf(records), testing::Contains("of another buffer"));
-  EXPECT_THAT(records.notes, ElementsAre(HasSubstr("1 buffers of CUPTI's records end in one")));
+  EXPECT_THAT(records.notes,
+              ElementsAre(HasSubstr("1 buffers of CUPTI's records contain an unreadable record")));
 }
 
 TEST_F(CuptiRecorderTest, TakesRecordsInAnyOrder) {
@@ -182,7 +183,7 @@ TEST_F(CuptiRecorderTest, SaysThatTheClockWasSet) {
   Kernel(0, 7, "k");
   fake_.SetClock(60'000'000'000);
   ASSERT_OK_AND_ASSIGN(const DeviceRecords records, recorder_->Stop());
-  EXPECT_THAT(records.notes, ElementsAre(HasSubstr("clock was set")));
+  EXPECT_THAT(records.notes, ElementsAre(HasSubstr("clock was changed")));
 }
 
 TEST_F(CuptiRecorderTest, AnotherProfilerKeepsItOut) {

@@ -177,9 +177,10 @@ DeviceRecords CuptiRecords::Take(const CuptiLibrary& cupti, const ClockMap& cloc
                              .end = clock.ToHost(call.end)});
   }
   if (broken_ > 0) {
-    records.notes.push_back(absl::StrCat(broken_,
-                                         " buffers of CUPTI's records end in one that "
-                                         "cannot be read: what came behind it is missing"));
+    records.notes.push_back(
+        absl::StrCat(broken_,
+                     " buffers of CUPTI's records contain an unreadable record: the records after "
+                     "it are missing from the trace"));
   }
   return records;
 }

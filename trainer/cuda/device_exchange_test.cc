@@ -283,7 +283,7 @@ TEST_F(DeviceExchangeTest, ABucketThatHangsIsNamed) {
                 StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the state is lost")));
   });
   // A rank may hear of the other's end before its own time-out.
-  EXPECT_THAT(told, Contains(HasSubstr("not done within 10s")));
+  EXPECT_THAT(told, Contains(HasSubstr("did not finish within 10s")));
 }
 
 // Rank 1's device stands still until rank 0 has reported a rank that keeps it waiting in step 4.
@@ -344,7 +344,7 @@ TEST_F(DeviceExchangeTest, ARankWhoseDeviceHangsEndsAndTellsTheOtherWhy) {
     const absl::Status status = RunStep(rank.backend(), rank.ranks(), 1).status();
     group.Fail(status);
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable,
-                                 HasSubstr("the GPU has not finished its work")));
+                                 HasSubstr("the GPU hangs: it has not finished its work")));
     if (!hangs) return;
     for (size_t i = 0; i < kDeviceQueues; ++i) {
       (void)hung->Synchronize(static_cast<DeviceQueue>(i));

@@ -35,7 +35,8 @@ absl::StatusOr<std::vector<DevicePlace>> ShareDevicePlaces(const RankInfo& info,
     PENSTOCK_ASSIGN_OR_RETURN(const std::string text, store.Get(PlaceKey(rank), timeout));
     const std::vector<std::string> lines = absl::StrSplit(text, '\n');
     if (lines.size() != 3)
-      return absl::InternalError(absl::StrCat(PlaceKey(rank), " is \"", text, "\""));
+      return absl::InternalError(absl::StrCat("entry ", PlaceKey(rank), " of rank 0's store is \"",
+                                              text, "\", not three lines"));
     places.push_back({lines[0], lines[1], lines[2]});
   }
   return places;

@@ -226,7 +226,7 @@ std::vector<int> AnswersOf(const CublasLtFunctions& f) {
 TEST_F(FakeCublasLtTest, SaysWhatTheRealOneSays) {
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-  GTEST_SKIP() << "LeakSanitizer crashed once where it looked through NVIDIA's libraries";
+  GTEST_SKIP() << "LeakSanitizer can crash while it scans NVIDIA's libraries";
 #endif
 #endif
   const auto real =

@@ -184,7 +184,7 @@ class WithoutCupti final : public ForwardingDevice {
 
 TEST_F(GpuTest, CuptiRecordsTheKernelsOfTracedSteps) {
   const DeviceRecords records = TraceSteps(OpenGpu(0, /*traced=*/true).value());
-  if (!records.every_kernel) GTEST_SKIP() << "CUPTI refuses here";
+  if (!records.every_kernel) GTEST_SKIP() << "CUPTI cannot trace on this machine";
   EXPECT_EQ(records.dropped + records.untimed, 0u);
   EXPECT_THAT(records.streams, testing::IsSupersetOf({"compute", "copies"}));
   EXPECT_THAT(records.work, testing::Contains(testing::Field(&DeviceWork::in_graph, true)));

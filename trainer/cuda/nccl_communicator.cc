@@ -106,12 +106,14 @@ absl::StatusOr<NcclId> NcclCommunicator::ShareId() {
   const absl::StatusOr<std::string> bytes = store_.Get(kIdKey, options_.connect_timeout);
   if (absl::IsDeadlineExceeded(bytes.status())) {
     return absl::UnavailableError(
-        absl::StrCat("connecting the GPUs of the ranks: rank 0 has not begun within ",
-                     absl::FormatDuration(options_.connect_timeout)));
+        absl::StrCat("connecting the GPUs of the ranks: rank 0 did not start NCCL within ",
+                     absl::FormatDuration(options_.connect_timeout), "; check its output"));
   }
   PENSTOCK_RETURN_IF_ERROR(bytes.status());
   if (bytes->size() != sizeof(id.bytes)) {
-    return absl::InternalError(absl::StrCat("rank 0's NCCL id has ", bytes->size(), " bytes"));
+    return absl::InternalError(absl::StrCat("rank 0's NCCL id has ", bytes->size(),
+                                            " bytes instead of ", sizeof(id.bytes),
+                                            ": start all ranks from the same build"));
   }
   std::memcpy(id.bytes, bytes->data(), bytes->size());
   return id;
@@ -248,7 +250,7 @@ absl::Status NcclCommunicator::Wait(const Patience& patience,
   PENSTOCK_ASSIGN_OR_RETURN(const bool is_done, PollUntil(patience, look, kLookPause));
   if (is_done) return absl::OkStatus();
   const std::string late = watch_->Late();
-  return absl::UnavailableError(absl::StrCat("the GPUs of the ranks were not done within ",
+  return absl::UnavailableError(absl::StrCat("the GPUs of the ranks did not finish within ",
                                              absl::FormatDuration(patience.timeout()),
                                              late.empty() ? "" : "; ", late));
 }

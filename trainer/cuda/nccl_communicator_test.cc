@@ -144,8 +144,8 @@ TEST_F(NcclCommunicatorTest, AHangEndsAfterItsTimeAndIsToldOfBefore) {
         (*made)->Mark(6, 2);
         const absl::Status status = (*made)->Barrier();
         group.Fail(status);
-        EXPECT_THAT(status,
-                    StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not done within 10s")));
+        EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable,
+                                     HasSubstr("did not finish within 10s")));
       },
       options);
   MutexLock lock(&mutex);
@@ -190,7 +190,7 @@ TEST_F(NcclCommunicatorTest, OnlyTimeWithoutProgressCounts) {
       },
       options);
   MutexLock lock(&mutex);
-  if (stalled) GTEST_SKIP() << "this machine stood still for a second";
+  if (stalled) GTEST_SKIP() << "this machine stalled for a second";
   EXPECT_THAT(told, IsEmpty());
 }
 
@@ -208,8 +208,8 @@ TEST_F(NcclCommunicatorTest, WhatDoesNotGetOnEndsAfterItsTime) {
         if (group.info().rank == 0) queued.place = {.step = 7, .bucket = 3};
         const absl::Status status =
             (*made)->AwaitQueued([&]() -> absl::StatusOr<Communicator::Queued> { return queued; });
-        EXPECT_THAT(status,
-                    StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not done within 500ms")));
+        EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable,
+                                     HasSubstr("did not finish within 500ms")));
       },
       options);
 }
@@ -256,10 +256,10 @@ TEST_F(NcclCommunicatorTest, ALibraryThatIsTooOldIsNamed) {
   const std::string link = absl::StrCat(testing::TempDir(), "/", file);
   std::filesystem::create_symlink(absl::StrCat(PENSTOCK_FAKE_NCCL, "/libnccl.so.2"), link);
   setenv("FAKE_NCCL_VERSION", "21705", 1);
-  EXPECT_THAT(
-      NcclLibrary::LoadFrom(SpecOf(file), {testing::TempDir()}),
-      StatusIs(absl::StatusCode::kFailedPrecondition,
-               AllOf(HasSubstr("is version 2.17.5, too old"), HasSubstr("2.18.0 is needed"))));
+  EXPECT_THAT(NcclLibrary::LoadFrom(SpecOf(file), {testing::TempDir()}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("is too old: it has version 2.17.5"),
+                             HasSubstr("2.18.0 or newer is needed"))));
   std::filesystem::remove(link);
 }
 

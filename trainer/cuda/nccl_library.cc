@@ -35,7 +35,7 @@ absl::Status NcclLibrary::Check(NcclResult result, const char* function) const {
   return absl::UnavailableError(
       absl::StrCat("NCCL ", version, ": ", function, ": ", error_string(result),
                    result == kNcclRemoteError ? " (another rank, or the network to it)" : "",
-                   "; NCCL_DEBUG=INFO has it say more"));
+                   "; set NCCL_DEBUG=INFO for details"));
 }
 
 }  // namespace penstock

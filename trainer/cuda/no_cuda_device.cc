@@ -5,7 +5,7 @@ namespace penstock {
 
 absl::StatusOr<size_t> CountGpus() {
   return absl::FailedPreconditionError(
-      "this build has no CUDA (-DPENSTOCK_CUDA=ON, with NVIDIA's toolkit, makes one that has)");
+      "this build has no CUDA support: build with -DPENSTOCK_CUDA=ON and NVIDIA's toolkit");
 }
 
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(size_t, bool) { return CountGpus().status(); }

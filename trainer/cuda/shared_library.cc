@@ -56,20 +56,20 @@ absl::StatusOr<SharedLibrary> SharedLibrary::Load(const LibrarySpec& spec,
     void* function = dlsym(handle, name.c_str());
     if (function == nullptr) {
       return absl::FailedPreconditionError(
-          absl::StrCat(path, " has no ", name, ": another library, or too old a one"));
+          absl::StrCat(path, " has no function ", name, ": it is another library, or too old"));
     }
     library.functions_[name] = function;
   }
   void* version_function = dlsym(handle, spec.version_function.c_str());
   if (version_function == nullptr) {
     return absl::FailedPreconditionError(
-        absl::StrCat(path, " has no ", spec.version_function, ": another library"));
+        absl::StrCat(path, " has no function ", spec.version_function, ": it is another library"));
   }
   library.version_ = spec.version(version_function);
   if (library.version_ < spec.least_version) {
     return absl::FailedPreconditionError(
-        absl::StrCat(path, " is version ", spec.print(library.version_), ", too old: at least ",
-                     spec.print(spec.least_version), " is needed"));
+        absl::StrCat(path, " is too old: it has version ", spec.print(library.version_), ", and ",
+                     spec.print(spec.least_version), " or newer is needed"));
   }
   return library;
 }

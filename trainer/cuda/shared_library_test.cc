@@ -68,7 +68,7 @@ TEST_F(SharedLibraryTest, FirstFolderWithAFitLibraryIsTaken) {
   const auto library = SharedLibrary::Open(FakeSpec(), {Folder("a"), Folder("b"), Folder("c")});
   ASSERT_TRUE(library.ok()) << library.status();
   EXPECT_EQ(library->path(), Folder("b") + "/libpenstock_fake.so.1");
-  EXPECT_THAT(library->passed_over(), ElementsAre(HasSubstr("is version 1.9, too old")));
+  EXPECT_THAT(library->passed_over(), ElementsAre(HasSubstr("is too old: it has version 1.9")));
   EXPECT_EQ(library->version(), 25u);
   EXPECT_EQ(library->Function<int(int)>("fakeTwice")(21), 42);
 }
@@ -85,15 +85,17 @@ TEST_F(SharedLibraryTest, OldLibraryIsRefusedWithBothVersions) {
   Put(PENSTOCK_FAKE_OLD, "a", "libpenstock_fake.so.1");
   const auto library = SharedLibrary::Open(FakeSpec(), {Folder("a")});
   EXPECT_EQ(library.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(library.status().message()),
-              HasSubstr("libpenstock_fake.so.1 is version 1.9, too old: at least 2.0 is needed"));
+  EXPECT_THAT(
+      std::string(library.status().message()),
+      HasSubstr(
+          "libpenstock_fake.so.1 is too old: it has version 1.9, and 2.0 or newer is needed"));
 }
 
 TEST_F(SharedLibraryTest, LibraryWithoutAFunctionIsRefusedByItsName) {
   Put(PENSTOCK_FAKE_LACKING, "a", "libpenstock_fake.so.2");
   const auto library = SharedLibrary::Open(FakeSpec(), {Folder("a")});
   EXPECT_EQ(library.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(library.status().message()), HasSubstr("has no fakeTwice"));
+  EXPECT_THAT(std::string(library.status().message()), HasSubstr("has no function fakeTwice"));
 }
 
 TEST_F(SharedLibraryTest, FileThatIsNoLibraryIsRefusedWithTheLoadersReason) {

@@ -28,7 +28,7 @@ absl::Status StagedCommunicator::WaitForStream() {
                             PollUntil(Patience(timeout_), [this] { return stream_.Done(); }));
   if (done) return absl::OkStatus();
   return absl::UnavailableError(
-      absl::StrCat("the GPU was not done within ", absl::FormatDuration(timeout_)));
+      absl::StrCat("the GPU did not finish its work within ", absl::FormatDuration(timeout_)));
 }
 
 absl::Status StagedCommunicator::Barrier() {

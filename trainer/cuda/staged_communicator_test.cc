@@ -35,7 +35,8 @@ TEST(StagedCommunicatorTest, ADeviceThatIsNeverDoneEndsTheExchange) {
   uint8_t a[4] = {}, b[4] = {};
   const Communicator::Outgoing out{0, a};
   const Communicator::Incoming in{0, b};
-  const auto late = StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not done within 50ms"));
+  const auto late =
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("did not finish its work within 50ms"));
   EXPECT_THAT(ranks.Exchange({&out, 1}, {&in, 1}), late);
   // A copy in flight may still arrive, in memory that the next exchange would use.
   --static_cast<FakeStream*>(stream.handle())->pending;
