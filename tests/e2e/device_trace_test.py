@@ -81,7 +81,7 @@ class DeviceTraceTest(unittest.TestCase):
 
     def test_a_line_tells_how_busy_it_was(self):
         self.assertRegex(self.stdout, r"device, by CUPTI API \d+: steps 3 to 5, .* busy, .* idle "
-                                      r"between steps, .* inside them")
+                                      r"between steps, .* inside launches")
 
 
 if __name__ == "__main__":

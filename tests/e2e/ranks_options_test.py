@@ -164,7 +164,7 @@ class DiagnosisTest(RanksTestCase):
         ranks = self.start_ranks(2, "--no-allreduce", steps=9)
         self.end_well(ranks)
         self.assertRegex(ranks[0].out, r"diagnosis: normal [0-9,]+/s \(communication .*, "
-                                       r"with no exchange of gradients [0-9,]+/s: ")
+                                       r"with no exchange of gradients [0-9,]+/s, ")
 
     def test_no_allreduce_alone_is_a_usage_error(self):
         result = run("penstock-train", *self.train_args("--no-allreduce"))

@@ -40,7 +40,7 @@ class WatchTest(TrainingTestCase):
 
     def test_memory_is_told_before_it_is_taken(self):
         result = self.check_run("penstock-train", *self.train_args("--threads", 2, steps=1))
-        table = result.stdout[:result.stdout.index("together")]
+        table = result.stdout[:result.stdout.index("  total ")]
         for what in ["parameters", "moments", "gradients", "8 virtual shards", "activations",
                      "2 threads", "slots", "MiB"]:
             self.assertIn(what, table)

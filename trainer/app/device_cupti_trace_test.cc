@@ -99,7 +99,8 @@ TEST_F(DeviceCuptiTraceTest, WhereItRefusesMarksTakeItsPlace) {
   testing::internal::CaptureStderr();
   ASSERT_OK(training_.Run(Recorded()));
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("penstock-train: --profile-steps: recording the GPU: CUPTI API 130001: "
+              HasSubstr("penstock-train: --profile-steps: recording the GPU failed: CUPTI API "
+                        "130001: "
                         "cuptiActivityEnable: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35): "));
   EXPECT_THAT(training_.Read().StepsOf("compute"), ElementsAre(3, 4, 5));
   EXPECT_EQ(training_.device_times()->source, "marks");

@@ -28,7 +28,7 @@ TEST(TrainingWatchTest, ComparesBothHalvesWithoutTheirFirstSteps) {
     watch.Count(report);
   }
   EXPECT_THAT(watch.Comparison(), HasSubstr("normal 500/s"));
-  EXPECT_THAT(watch.Comparison(), HasSubstr("with synthetic data 1,000/s: 2.00 times"));
+  EXPECT_THAT(watch.Comparison(), HasSubstr("with synthetic data 1,000/s, 2.00 times as fast"));
 }
 
 // The lines of rank 0 about a trace of steps 3 and 4, in a run of the steps after `before` up to

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kWorthALook = 0.05;       // Of a step.
 constexpr double kHardlyWaitedFor = 0.01;  // Of the time.
-constexpr char kMoreSteps[] = "train more --steps, on a machine that does nothing else";
+constexpr char kMoreSteps[] = "repeat with more --steps, on an otherwise idle machine";
 
 const char* NameOf(Phase left_out) {
   return left_out == Phase::kCollective ? "communication" : "input";
@@ -30,19 +30,20 @@ std::string Finding(double ratio, double waited, Phase left_out) {
   const char* const name = NameOf(left_out);
   if (ratio < 1 - kWorthALook) {
     return absl::StrFormat(
-        "not shown: without waiting for %s it was slower; the machine was not as fast all the "
-        "time: %s",
+        "inconclusive: the steps without waiting for %s were slower, so the machine's speed "
+        "varied; "
+        "%s",
         name, kMoreSteps);
   }
   const double expected = waited < 1 ? 1 / (1 - waited) : HUGE_VAL;
   if (!Explains(waited, expected, ratio)) {
     return absl::StrFormat(
-        "not shown: %s was waited for %.1f %% of the time, which would be %.2f times; the machine "
-        "was not as fast all the time, or %s takes cores that computation needs: %s",
+        "inconclusive: waiting for %s took %.1f %% of the time, so %.2f times was expected; the "
+        "machine's speed varied, or %s takes cores that computation needs; %s",
         name, 100 * waited, expected, name, kMoreSteps);
   }
   return absl::StrFormat("%s %s", name,
-                         IsWorthALook(ratio) ? "costs that much" : "is not the limit");
+                         IsWorthALook(ratio) ? "slows training" : "is not the limit");
 }
 
 std::string RateText(const RunRate& run) {
@@ -59,12 +60,13 @@ double RunRate::rows_per_second() const {
 std::string CompareRuns(const RunRate& normal, const RunRate& other, const std::string& what,
                         Phase left_out) {
   if (normal.rows == 0 || other.rows == 0) {
-    return absl::StrFormat("nothing to compare: %d rows without %s, %d with", normal.rows, what,
-                           other.rows);
+    return absl::StrFormat(
+        "nothing to compare: %d rows were trained without %s, and %d with it; train more --steps",
+        normal.rows, what, other.rows);
   }
   const double ratio = other.rows_per_second() / normal.rows_per_second();
   const double waited = normal.times.share(left_out);
-  return absl::StrFormat("normal %s (%s %.1f %% of the time), with %s %s: %.2f times: %s",
+  return absl::StrFormat("normal %s (%s %.1f %% of the time), with %s %s, %.2f times as fast; %s",
                          RateText(normal), NameOf(left_out), 100 * waited, what, RateText(other),
                          ratio, Finding(ratio, waited, left_out));
 }

@@ -19,8 +19,8 @@ struct RunRate {
 
 // "normal 2,710/s (input 4.1 % of the time), with synthetic data 2,820/s: 1.04 times: ..." and
 // whether the phase that was left out, kInput or kCollective, matters; the threshold is 5 %, as in
-// verdict.h. The result is "not shown" if the rates disagree with the measured waiting time, or if
-// leaving the phase out made the steps slower by more than the threshold.
+// verdict.h. The result is "inconclusive" if the rates disagree with the measured waiting time, or
+// if leaving the phase out made the steps slower by more than the threshold.
 std::string CompareRuns(const RunRate& normal, const RunRate& other, const std::string& what,
                         Phase left_out = Phase::kInput);
 

@@ -112,7 +112,7 @@ std::string DeviceTimesLine(const DeviceTimes& times) {
   const DeviceStep& sum = times.sum;
   const std::chrono::nanoseconds all = sum.before + sum.busy + sum.inside + sum.between;
   if (sum.steps == 0 || all.count() == 0) {
-    return absl::StrCat("device, by ", times.source, ": nothing of a step was recorded");
+    return absl::StrCat("device, by ", times.source, ": no work of a step was recorded");
   }
   auto percent = [&](std::chrono::nanoseconds part) {
     return 100 * Milliseconds(part) / Milliseconds(all);
@@ -126,32 +126,33 @@ std::string DeviceTimesLine(const DeviceTimes& times) {
     absl::StrAppendFormat(&line, ", %.2f %% only communicating", percent(sum.alone));
   }
   if (sum.between.count() > 0) {
-    absl::StrAppendFormat(&line, ", %.2f %% between a step's launches", percent(sum.between));
+    absl::StrAppendFormat(&line, ", %.2f %% idle between a step's launches", percent(sum.between));
   }
   if (!times.every_kernel) return absl::StrCat(line, "; idle inside a launch is not known");
-  absl::StrAppendFormat(&line, ", %.2f %% inside them", percent(sum.inside));
+  absl::StrAppendFormat(&line, ", %.2f %% idle inside launches", percent(sum.inside));
   if (times.longest.count() > 0) {
-    absl::StrAppendFormat(&line, " (the longest %s us, after %s and before %s)",
+    absl::StrAppendFormat(&line, " (the longest gap %s us, after %s and before %s)",
                           ThreeDigits(1e3 * Milliseconds(times.longest)), times.longest_after,
                           times.longest_before);
   }
-  absl::StrAppendFormat(&line, "; %.5g kernels and copies a step",
+  absl::StrAppendFormat(&line, "; %.5g kernels and copies per step",
                         static_cast<double>(sum.works) / static_cast<double>(sum.steps));
   if (times.overhead.count() == 0) return line;
-  return absl::StrFormat("%s; recording took %s ms of the host", line,
+  return absl::StrFormat("%s; recording took %s ms on the host", line,
                          ThreeDigits(Milliseconds(times.overhead)));
 }
 
 std::vector<std::string> DeviceNotes(const DeviceRecords& records) {
   std::vector<std::string> notes = records.notes;
   if (records.dropped > 0) {
-    notes.push_back(absl::StrCat(
-        records.dropped, " records of the GPU found no room: fewer steps at a time have it"));
+    notes.push_back(absl::StrCat(records.dropped,
+                                 " records of GPU work were dropped, because the buffers were "
+                                 "full; give fewer --profile-steps"));
   }
   if (records.untimed > 0) {
     notes.push_back(absl::StrCat(records.untimed,
-                                 " records of the GPU have no times, and are left out: fewer steps "
-                                 "at a time leave it memory to note them"));
+                                 " records of GPU work have no times and are left out, because the "
+                                 "GPU had no memory to store them; give fewer --profile-steps"));
   }
   return notes;
 }

@@ -14,7 +14,7 @@ void DeviceProfile::Use(std::vector<std::unique_ptr<DeviceRecorder>> recorders,
 
 bool DeviceProfile::Check(const absl::Status& status, absl::string_view what) {
   if (status.ok()) return true;
-  if (problem_.empty()) problem_ = absl::StrCat(what, ": ", status.message());
+  if (problem_.empty()) problem_ = absl::StrCat(what, " failed: ", status.message());
   ended_ = true;
   return false;
 }
@@ -45,7 +45,7 @@ void DeviceProfile::End() {
 void DeviceProfile::Stop() {
   if (!std::exchange(recording_, false)) return;
   absl::StatusOr<DeviceRecords> records = recorders_.front()->Stop();
-  if (Check(records.status(), "what was recorded of the GPU")) records_ = *std::move(records);
+  if (Check(records.status(), "reading the GPU's records")) records_ = *std::move(records);
   ended_ = true;
 }
 

@@ -145,8 +145,8 @@ TEST(MeasureGapsTest, TellsIdleInsideFromIdleBetweenSteps) {
   EXPECT_EQ(times.longest, microseconds(5));
   EXPECT_EQ(DeviceTimesLine(times),
             "device, by test: steps 500 to 501, 0.025 ms each: 82.0 % busy, 2.00 % idle between "
-            "steps, 16.00 % inside them (the longest 5 us, after k and before k); 2.5 kernels and "
-            "copies a step");
+            "steps, 16.00 % idle inside launches (the longest gap 5 us, after k and before k); 2.5 "
+            "kernels and copies per step");
 }
 
 TEST(MeasureGapsTest, WorkOfSeveralStreamsIsBusyOnce) {
@@ -165,7 +165,7 @@ TEST(MeasureGapsTest, LaunchesOfAStepHaveAnExchangeBetweenThem) {
   ASSERT_THAT(times.steps, SizeIs(1));
   EXPECT_EQ(times.steps[0].between, microseconds(30));
   EXPECT_EQ(times.steps[0].inside, microseconds(0));
-  EXPECT_THAT(DeviceTimesLine(times), HasSubstr("60.00 % between a step's launches"));
+  EXPECT_THAT(DeviceTimesLine(times), HasSubstr("60.00 % idle between a step's launches"));
 }
 
 TEST(MeasureGapsTest, StepsThatOverlapAreNotIdle) {
@@ -192,7 +192,7 @@ TEST(MeasureGapsTest, SaysWhatItDoesNotKnow) {
   Records records;
   records.records().every_kernel = false;
   EXPECT_EQ(DeviceTimesLine(MeasureGaps(records.records(), kTwoSteps)),
-            "device, by test: nothing of a step was recorded");
+            "device, by test: no work of a step was recorded");
   records.Add(0, 0, 0, 10).Add(kNoLaunch, 0, 20, 30);
   const DeviceTimes times = MeasureGaps(records.records(), kTwoSteps);
   EXPECT_EQ(times.sum.works, 1);
@@ -206,8 +206,8 @@ TEST(DeviceNotesTest, SayWhatIsMissing) {
   records.records().dropped = 3;
   records.records().untimed = 4;
   EXPECT_THAT(DeviceNotes(records.records()),
-              ElementsAre("a note", StartsWith("3 records of the GPU found no room"),
-                          StartsWith("4 records of the GPU have no times")));
+              ElementsAre("a note", StartsWith("3 records of GPU work were dropped"),
+                          StartsWith("4 records of GPU work have no times")));
 }
 
 struct Trace {
@@ -354,7 +354,7 @@ TEST_F(DeviceProfileTest, RecordsTheStepsAskedFor) {
 TEST_F(DeviceProfileTest, ARecorderThatFailsIsToldOfOnceAndStopped) {
   RunSteps("1 on 0: batch");
   EXPECT_THAT(calls_, ElementsAre("start", "0 on 0: batch", "end", "1 on 0: batch", "stop"));
-  EXPECT_EQ(profile_.problem(), "recording a launch: no 1 on 0: batch");
+  EXPECT_EQ(profile_.problem(), "recording a launch failed: no 1 on 0: batch");
 }
 
 TEST_F(DeviceProfileTest, WhatCannotStartRecordsNothing) {

@@ -40,7 +40,7 @@ std::string MemoryTable(const std::string& title, const std::vector<MemoryUse>& 
                           use.detail.empty() ? "" : "  ", use.detail);
     sum += use.bytes;
   }
-  absl::StrAppendFormat(&table, "  %-12s %9.1f MiB\n", "together", Mebibytes(sum));
+  absl::StrAppendFormat(&table, "  %-12s %9.1f MiB\n", "total", Mebibytes(sum));
   return table;
 }
 
@@ -58,7 +58,7 @@ std::string RanksMemoryTable(const std::vector<MemoryUse>& uses,
     absl::StrAppendFormat(&table, "  %-12s%s%s%s\n", uses[use].what, Columns(of_rank),
                           detail.empty() ? "" : "  ", detail);
   }
-  absl::StrAppendFormat(&table, "  %-12s%s\n", "together", Columns(sums));
+  absl::StrAppendFormat(&table, "  %-12s%s\n", "total", Columns(sums));
   return table;
 }
 

@@ -231,7 +231,7 @@ TEST(VerdictTest, AGpuWithLittleToDoIsTooLarge) {
 TEST(VerdictTest, SaysSharesAndWhatToDo) {
   const Verdict verdict = Of(250, 0, 0);
   EXPECT_THAT(verdict.text,
-              StartsWith("highly input-bound: of 100 ms a step 25.0 % is input, 0.0 % copies"));
+              StartsWith("highly input-bound: a step takes 100 ms: 25.0 % input, 0.0 % copies"));
   EXPECT_THAT(verdict.text, HasSubstr("add servers"));
   EXPECT_THAT(Of(0, 0, 0).text, StartsWith("compute-bound"));
   EXPECT_EQ(Judge({}).text, "no step ran");
@@ -242,38 +242,38 @@ std::string AdviceTo(Phase phase, const VerdictOptions& told, bool gpu = false) 
   VerdictInput in{.steps = 1, .gpu = gpu, .told = told};
   in.times[phase] = milliseconds(1000);
   const std::string text = Judge(in).text;
-  return text.substr(text.rfind("compute: ") + 9);
+  return text.substr(text.rfind("compute; ") + 9);
 }
 
 TEST(VerdictTest, AdviceToComputeFasterLeavesOutAPrecisionThatIsBf16Already) {
   EXPECT_EQ(AdviceTo(Phase::kCompute, {}),
-            "a GPU, --precision bf16, more cores or more ranks make it faster");
+            "to train faster, use a GPU, --precision bf16, more cores or more ranks");
   EXPECT_EQ(AdviceTo(Phase::kCompute, {.bf16 = true}),
-            "a GPU, more cores or more ranks make it faster");
+            "to train faster, use a GPU, more cores or more ranks");
   EXPECT_EQ(AdviceTo(Phase::kCompute, {}, /*gpu=*/true),
-            "--precision bf16, another GPU or more ranks make it faster");
+            "to train faster, use --precision bf16, another GPU or more ranks");
   EXPECT_EQ(AdviceTo(Phase::kCompute, {.bf16 = true}, /*gpu=*/true),
-            "another GPU or more ranks make it faster");
+            "to train faster, use another GPU or more ranks");
 }
 
 TEST(VerdictTest, AdviceToSendLessNamesWhatIsNotDoneYet) {
   EXPECT_THAT(AdviceTo(Phase::kCollective, {}),
-              EndsWith("fewer ranks; --reduction fast --compression bf16 sends half"));
+              EndsWith("fewer ranks; --reduction fast --compression bf16 halves the bytes sent"));
   EXPECT_THAT(AdviceTo(Phase::kCollective, {.fast = true}),
-              EndsWith("fewer ranks; --compression bf16 sends half"));
+              EndsWith("fewer ranks; --compression bf16 halves the bytes sent"));
   EXPECT_EQ(AdviceTo(Phase::kCollective, {.fast = true, .half_exchange = true}),
-            "larger --global-batch-size, faster links or fewer ranks");
+            "use a larger --global-batch-size, faster links or fewer ranks");
 }
 
 TEST(VerdictTest, AdviceToFeedOrLaunchFasterIsNotWhatIsDoneAlready) {
   EXPECT_THAT(AdviceTo(Phase::kInput, {}), HasSubstr("--synthetic-data"));
-  EXPECT_THAT(AdviceTo(Phase::kInput, {.diagnoses = true}), EndsWith("tells their rate"));
-  EXPECT_THAT(AdviceTo(Phase::kInput, {.packed = false}), StartsWith("--dtype packed"));
+  EXPECT_THAT(AdviceTo(Phase::kInput, {.diagnoses = true}), EndsWith("measures their rate"));
+  EXPECT_THAT(AdviceTo(Phase::kInput, {.packed = false}), StartsWith("use --dtype packed"));
   EXPECT_THAT(AdviceTo(Phase::kLaunch, {}), EndsWith("or --steps-per-launch K"));
   EXPECT_THAT(AdviceTo(Phase::kLaunch, {.several_steps_a_launch = true}),
               EndsWith("or a larger --steps-per-launch"));
   EXPECT_THAT(AdviceTo(Phase::kLaunch, {.several_steps_a_launch = true}, /*gpu=*/true),
-              HasSubstr("a larger --steps-per-launch makes launches fewer"));
+              HasSubstr("a larger --steps-per-launch for fewer launches"));
 }
 
 TEST(ComparisonTest, SaysWhatInputCosts) {
@@ -282,13 +282,14 @@ TEST(ComparisonTest, SaysWhatInputCosts) {
   normal.times[Phase::kCompute] = milliseconds(400);
   other.times[Phase::kCompute] = milliseconds(400);
   EXPECT_EQ(CompareRuns(normal, other, "synthetic data"),
-            "normal 2,000/s (input 20.0 % of the time), with synthetic data 2,500/s: "
-            "1.25 times: input costs that much");
+            "normal 2,000/s (input 20.0 % of the time), with synthetic data 2,500/s, "
+            "1.25 times as fast; input slows training");
   normal.times[Phase::kInput] = milliseconds(10);
-  EXPECT_THAT(CompareRuns(normal, other, "x"), HasSubstr("1.02 times: input is not the limit"));
+  EXPECT_THAT(CompareRuns(normal, other, "x"),
+              HasSubstr("1.02 times as fast; input is not the limit"));
   EXPECT_THAT(CompareRuns(normal, {}, "x"), StartsWith("nothing to compare"));
   EXPECT_THAT(CompareRuns(normal, other, "x", Phase::kCollective),
-              HasSubstr("1.02 times: communication is not the limit"));
+              HasSubstr("1.02 times as fast; communication is not the limit"));
 }
 
 // The finding for a training that waits `waited` ms in 100 and runs `ratio` times as fast without
@@ -304,27 +305,27 @@ std::string FindingOf(double waited, double ratio) {
 // Other work on the machine for a while makes any two runs differ.
 TEST(ComparisonTest, WhatTheWaitDoesNotExplainIsNotShown) {
   EXPECT_THAT(FindingOf(0, 1.21),
-              HasSubstr("1.21 times: not shown: input was waited for 0.0 % of the time, which "
-                        "would be 1.00 times"));
-  EXPECT_THAT(FindingOf(20, 1.01), HasSubstr("not shown: input was waited for 20.0 %"));
-  EXPECT_THAT(FindingOf(20, 1.5), HasSubstr("input costs that much"));
-  EXPECT_THAT(FindingOf(4, 1.06), HasSubstr("input costs that much"));
+              HasSubstr("1.21 times as fast; inconclusive: waiting for input took 0.0 % of the "
+                        "time, so 1.00 times was expected"));
+  EXPECT_THAT(FindingOf(20, 1.01), HasSubstr("inconclusive: waiting for input took 20.0 %"));
+  EXPECT_THAT(FindingOf(20, 1.5), HasSubstr("input slows training"));
+  EXPECT_THAT(FindingOf(4, 1.06), HasSubstr("input slows training"));
   EXPECT_THAT(FindingOf(6, 1.04), HasSubstr("input is not the limit"));
 }
 
 TEST(ComparisonTest, HardlyAnyWaitExplainsNoCost) {
   EXPECT_THAT(FindingOf(0.04, 1.0502),
-              HasSubstr("1.05 times: not shown: input was waited for 0.0 %"));
+              HasSubstr("1.05 times as fast; inconclusive: waiting for input took 0.0 %"));
   EXPECT_THAT(FindingOf(0, 1.04), HasSubstr("input is not the limit"));
-  EXPECT_THAT(FindingOf(1, 1.05), HasSubstr("input costs that much"));
+  EXPECT_THAT(FindingOf(1, 1.05), HasSubstr("input slows training"));
 }
 
 // Leaving something out cannot make steps slower.
 TEST(ComparisonTest, AMachineThatWasSlowerWithoutInputWasUneven) {
   EXPECT_THAT(FindingOf(0, 0.85),
-              HasSubstr("0.85 times: not shown: without waiting for input it was slower; the "
-                        "machine was not as fast all the time: train more --steps"));
-  EXPECT_THAT(FindingOf(30, 0.94), HasSubstr("not shown: without waiting for input"));
+              HasSubstr("0.85 times as fast; inconclusive: the steps without waiting for input "
+                        "were slower, so the machine's speed varied; repeat with more --steps"));
+  EXPECT_THAT(FindingOf(30, 0.94), HasSubstr("inconclusive: the steps without waiting for input"));
   EXPECT_THAT(FindingOf(0, 0.95), HasSubstr("input is not the limit"));
 }
 
@@ -333,7 +334,7 @@ TEST(MemoryTableTest, AddsUp) {
             "memory\n"
             "  parameters         1.0 MiB\n"
             "  moments            1.5 MiB  m and v\n"
-            "  together           2.5 MiB\n");
+            "  total              2.5 MiB\n");
 }
 
 TEST(RanksMemoryTableTest, HasAColumnForEachOfAFewRanks) {
@@ -342,7 +343,7 @@ TEST(RanksMemoryTableTest, HasAColumnForEachOfAFewRanks) {
             "  memory, MiB     rank 0    rank 1\n"
             "  parameters         1.0       1.0\n"
             "  slots              1.0       3.0  of rank 0\n"
-            "  together           2.0       4.0\n");
+            "  total              2.0       4.0\n");
 }
 
 TEST(RanksMemoryTableTest, NamesTheLargestOfMany) {
@@ -351,7 +352,7 @@ TEST(RanksMemoryTableTest, NamesTheLargestOfMany) {
   EXPECT_EQ(RanksMemoryTable({{"slots", 0, ""}}, bytes),
             "  memory, MiB   smallest   largest   of rank\n"
             "  slots              2.0       7.0         5\n"
-            "  together           2.0       7.0         5\n");
+            "  total              2.0       7.0         5\n");
 }
 
 }  // namespace

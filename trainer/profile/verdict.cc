@@ -24,22 +24,24 @@ double Seconds(std::chrono::nanoseconds time) {
 }
 
 std::string InputAdvice(const VerdictOptions& told) {
-  if (!told.packed) return "--dtype packed needs an eighth of the bytes; else add servers";
+  if (!told.packed) return "use --dtype packed, which needs an eighth of the bytes, or add servers";
   return absl::StrCat(
-      "add servers or cores to them; `penstock bench` tells their rate",
-      told.diagnoses ? "" : ", --synthetic-data how fast it would be without input");
+      "add servers, or give them more cores; `penstock bench` measures their rate",
+      told.diagnoses ? "" : ", and --synthetic-data the training's rate without input");
 }
 
 std::string CollectiveAdvice(const VerdictOptions& told) {
-  constexpr absl::string_view kAlways = "larger --global-batch-size, faster links or fewer ranks";
+  constexpr absl::string_view kAlways =
+      "use a larger --global-batch-size, faster links or fewer ranks";
   if (told.half_exchange) return std::string(kAlways);
   return absl::StrCat(kAlways, "; ", told.fast ? "" : "--reduction fast ",
-                      "--compression bf16 sends half");
+                      "--compression bf16 halves the bytes sent");
 }
 
 std::string ComputeAdvice(const VerdictInput& input) {
-  return absl::StrCat(input.gpu ? "" : "a GPU, ", input.told.bf16 ? "" : "--precision bf16, ",
-                      input.gpu ? "another GPU" : "more cores", " or more ranks make it faster");
+  return absl::StrCat("to train faster, use ", input.gpu ? "" : "a GPU, ",
+                      input.told.bf16 ? "" : "--precision bf16, ",
+                      input.gpu ? "another GPU" : "more cores", " or more ranks");
 }
 
 std::string Advice(Limit limit, const VerdictInput& input) {
@@ -51,12 +53,12 @@ std::string Advice(Limit limit, const VerdictInput& input) {
     case Limit::kInput:
       return InputAdvice(input.told);
     case Limit::kLaunch:
-      return absl::StrCat("larger --global-batch-size, or ", launches);
+      return absl::StrCat("use a larger --global-batch-size, or ", launches);
     case Limit::kCollective:
       return CollectiveAdvice(input.told);
     case Limit::kTooSmallForGpu:
-      return absl::StrCat("a larger --global-batch-size or model fills the GPU, ", launches,
-                          " makes launches fewer; else the CPU may do");
+      return absl::StrCat("use a larger --global-batch-size or model, or ", launches,
+                          " for fewer launches; otherwise train on the CPU");
     case Limit::kCompute:
       return ComputeAdvice(input);
   }
@@ -105,8 +107,8 @@ Verdict Judge(const VerdictInput& input) {
   }
   const double ms = 1e3 * Seconds(times.total()) / static_cast<double>(input.steps);
   verdict.text = absl::StrFormat(
-      "%s%s: of %s ms a step %.1f %% is input, %.1f %% copies, %.1f %% launches, %.1f %% "
-      "collectives, %.1f %% compute: %s",
+      "%s%s: a step takes %s ms: %.1f %% input, %.1f %% copies, %.1f %% launches, %.1f %% "
+      "collectives, %.1f %% compute; %s",
       verdict.highly ? "highly " : "", LimitName(verdict.limit), ThreeDigits(ms),
       100 * times.share(Phase::kInput), 100 * times.share(Phase::kHostToDevice),
       100 * times.share(Phase::kLaunch), 100 * times.share(Phase::kCollective),
