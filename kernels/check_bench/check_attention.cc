@@ -222,7 +222,7 @@ void CheckRefusals(Checker& checker) {
     c.shape.heads = 4;
   });
   CheckUnaligned(checker);
-  Refuses(checker, "dropout with nothing to draw from", [](C& c) {
+  Refuses(checker, "dropout without a DropoutDraw", [](C& c) {
     c.options.dropout = Dropout::OfRate(0.5);
     c.options.draw = nullptr;
   });

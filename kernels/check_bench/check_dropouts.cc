@@ -47,7 +47,7 @@ void CheckInactive(Checker& checker) {
   DeviceArray<T> x(Noise<T>(37, 1)), y(37);
   checker.RunTwice(
       [&] { return cuda::DropOut<T>(x.data(), Dropout{}, nullptr, 1, 37, y.data(), nullptr); }, y);
-  checker.True("a copy, with nothing to draw from", SameBytes(y.Read(), x.initial()));
+  checker.True("a copy, without a DropoutDraw", SameBytes(y.Read(), x.initial()));
 }
 
 template <typename T>
@@ -70,8 +70,9 @@ void CheckRefused(Checker& checker) {
   checker.True("an address between vectors",
                cuda::DropOut(x.data() + 1, dropout, draw.data(), 1, 8, x.data(), nullptr) ==
                    cudaErrorInvalidValue);
-  checker.True("nothing to draw from", cuda::DropOut(x.data(), dropout, nullptr, 1, 8, x.data(),
-                                                     nullptr) == cudaErrorInvalidValue);
+  checker.True(
+      "dropout without a DropoutDraw",
+      cuda::DropOut(x.data(), dropout, nullptr, 1, 8, x.data(), nullptr) == cudaErrorInvalidValue);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ void CheckHalves(Checker& checker, std::vector<float> values) {
   std::vector<float> widened(values.size());
   std::transform(expected.begin(), expected.end(), widened.begin(),
                  [](Half x) { return FromWire(x); });
-  checker.True("and back", back.Read() == widened);
+  checker.True("widening gives back the host's values", back.Read() == widened);
 }
 
 // NaNs of various bits stay NaN, and the numbers among them stay unchanged.

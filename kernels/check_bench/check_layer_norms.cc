@@ -85,10 +85,11 @@ void CheckOntoSum(Checker& checker, size_t rows, size_t dim) {
       cuda::LayerNorm(apart.residual.data(), apart.gamma.data(), apart.beta.data(), float(kEpsilon),
                       rows, dim, apart.y.data(), apart.mean.data(), apart.rstd.data(), nullptr),
       "layer norm");
-  checker.True("the sum of both apart", SameBytes(joint.residual.Read(), apart.residual.Read()));
-  checker.True("y of both apart", SameBytes(joint.y.Read(), apart.y.Read()));
-  checker.True("mean of both apart", SameBytes(joint.mean.Read(), apart.mean.Read()));
-  checker.True("rstd of both apart", SameBytes(joint.rstd.Read(), apart.rstd.Read()));
+  checker.True("the sum equals that of two launches",
+               SameBytes(joint.residual.Read(), apart.residual.Read()));
+  checker.True("y equals that of two launches", SameBytes(joint.y.Read(), apart.y.Read()));
+  checker.True("mean equals that of two launches", SameBytes(joint.mean.Read(), apart.mean.Read()));
+  checker.True("rstd equals that of two launches", SameBytes(joint.rstd.Read(), apart.rstd.Read()));
 }
 
 // Mean 1,000, deviation 1: computing the variance as a difference of mean squares would lose it.

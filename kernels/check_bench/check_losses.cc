@@ -110,11 +110,12 @@ void CheckForeignTarget(Checker& checker, float target) {
                                             kClasses, kStride, gradient.data(), nullptr),
           "cross-entropy");
   const auto r = results.Read(), d = gradient.Read();
-  checker.True("its loss is NaN, and no other", std::isfinite(r[0]) && std::isnan(r[2]));
-  checker.True("all classes are ahead of it", r[1] == 1 && r[3] == kClasses);
-  checker.True("its gradient is NaN, and no other",
+  checker.True("only the row with the foreign target has a NaN loss",
+               std::isfinite(r[0]) && std::isnan(r[2]));
+  checker.True("the foreign target has the last rank", r[1] == 1 && r[3] == kClasses);
+  checker.True("only the row with the foreign target has a NaN gradient",
                std::isfinite(d[0]) && std::isnan(d[4]) && std::isnan(d[5]) && std::isnan(d[6]));
-  checker.True("columns that are no classes are zeros", d[3] == 0 && d[7] == 0);
+  checker.True("padding columns are zero", d[3] == 0 && d[7] == 0);
 }
 
 void CheckRefused(Checker& checker, size_t classes, size_t stride) {

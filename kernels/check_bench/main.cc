@@ -108,7 +108,8 @@ void RunChecks(Checker& checker) {
 std::vector<Outcome> Checks(const std::string& prefix, BlockLimit& limit) {
   Checker checker(prefix, limit);
   RunChecks(checker);
-  if (checker.names().empty()) checker.True("no check begins with " + prefix, false);
+  if (checker.names().empty())
+    checker.True("no check has a name that begins with " + prefix, false);
   return checker.outcomes();
 }
 
@@ -141,8 +142,8 @@ void PrintMeasurements(const std::vector<Measurement>& measurements) {
 
 void PrintLeftOut(const std::vector<LeftOut>& left_out) {
   for (const LeftOut& l : left_out) {
-    std::printf("left out %s: needs %zu bytes of shared memory, a block has %zu\n", l.name.c_str(),
-                l.needed, l.most);
+    std::printf("left out %s: it needs %zu bytes of shared memory, and a block has %zu\n",
+                l.name.c_str(), l.needed, l.most);
   }
 }
 

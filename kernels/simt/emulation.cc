@@ -96,7 +96,8 @@ void RunBlock() {
       done &= RunWarp(run_order == Order::kForward ? i : warps - 1 - i);
     }
     if (done) return;
-    if (!Release(0, threads, Wait::kBlock)) Die("waits for threads that will not come");
+    if (!Release(0, threads, Wait::kBlock))
+      Die("waits at a barrier that the other threads will not reach");
   }
 }
 
@@ -166,7 +167,7 @@ uint16_t MatrixValue(const Shown* shown, unsigned m, unsigned row, unsigned colu
 
 const Shown* ShowRow(const void* row) {
   const auto address = reinterpret_cast<uintptr_t>(row);
-  if (address % 16 != 0) Die("a row of a matrix is not at a multiple of 16 bytes");
+  if (address % 16 != 0) Die("the address of a matrix row is not a multiple of 16 bytes");
   return ShowWarp({{address}});
 }
 
@@ -218,9 +219,10 @@ void MmaBf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
 }
 
 void CopyAsync16(void* to, const void* from, bool valid) {
-  if (reinterpret_cast<uintptr_t>(to) % 16 != 0) Die("a copy's target is not at 16 bytes");
+  if (reinterpret_cast<uintptr_t>(to) % 16 != 0)
+    Die("the target of an asynchronous copy is not aligned to 16 bytes");
   if (valid && reinterpret_cast<uintptr_t>(from) % 16 != 0)
-    Die("a copy's source is not at 16 bytes");
+    Die("the source of an asynchronous copy is not aligned to 16 bytes");
   Running().copies.push_back({to, from, valid});
 }
 

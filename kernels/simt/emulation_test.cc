@@ -43,7 +43,7 @@ void UnevenKernel(int) {
 
 TEST(EmulationDeathTest, WaitThatNotAllReachEndsTheProgram) {
   EXPECT_DEATH((void)Launch(UnevenKernel, {.threads = 64}, nullptr, 0),
-               "waits for threads that will not come");
+               "waits at a barrier that the other threads will not reach");
 }
 
 TEST(EmulationTest, RefusesMoreThanABlockCanHave) {

@@ -166,7 +166,7 @@ TEST(ImageLoopTest, EveryBatchOfEveryStepLeavesOutOthers) {
   ASSERT_THAT(one, testing::SizeIs(2));
   ASSERT_THAT(two, testing::SizeIs(2));
   EXPECT_NE(one[0], one[1]);
-  EXPECT_NE(two[0], one[0]) << "which is the mean of the same loss twice";
+  EXPECT_NE(two[0], one[0]) << "both batches had the same loss";
 }
 
 class HeldOutImagesTest : public testing::Test {

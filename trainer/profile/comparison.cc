@@ -31,8 +31,7 @@ std::string Finding(double ratio, double waited, Phase left_out) {
   if (ratio < 1 - kWorthALook) {
     return absl::StrFormat(
         "inconclusive: the steps without waiting for %s were slower, so the machine's speed "
-        "varied; "
-        "%s",
+        "varied; %s",
         name, kMoreSteps);
   }
   const double expected = waited < 1 ? 1 / (1 - waited) : HUGE_VAL;
@@ -61,8 +60,8 @@ std::string CompareRuns(const RunRate& normal, const RunRate& other, const std::
                         Phase left_out) {
   if (normal.rows == 0 || other.rows == 0) {
     return absl::StrFormat(
-        "nothing to compare: %d rows were trained without %s, and %d with it; train more --steps",
-        normal.rows, what, other.rows);
+        "nothing to compare: %d rows in normal steps, %d with %s; train more --steps", normal.rows,
+        other.rows, what);
   }
   const double ratio = other.rows_per_second() / normal.rows_per_second();
   const double waited = normal.times.share(left_out);

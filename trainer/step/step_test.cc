@@ -337,7 +337,8 @@ TEST_P(UpdateProgramTest, AddsEveryShardOnce) {
   std::vector<int> added(GetParam());
   for (const Op& op : program_.ops) {
     if (op.kind != OpKind::kAddGradients) continue;
-    EXPECT_EQ(added[op.operands[0].buffer], 0) << "added to after it was added to another";
+    EXPECT_EQ(added[op.operands[0].buffer], 0)
+        << "a gradient was written after it was added to another";
     ++added[op.operands[1].buffer];
   }
   EXPECT_EQ(added[0], 0);
