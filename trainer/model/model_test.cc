@@ -69,7 +69,7 @@ TEST(ImageModelTest, RefusesWhatCannotBe) {
   refuses(config, "--attention-bias is for board models");
   config = vit;
   config.attention_width = 250;
-  refuses(config, "attention's width 250");
+  refuses(config, "attention width 250");
 }
 
 TEST(ImageModelTest, DropoutChangesNoParameter) {
