@@ -11,8 +11,7 @@ absl::StatusOr<PixelStatistics> AutoPixels(const Manifest& manifest, const v1::D
   if (image == nullptr) {
     return absl::InvalidArgumentError(
         "--image-mean auto and --image-std auto: the spec does not decode encoded images into "
-        "tensor "
-        "'image', and the manifest has statistics of encoded images only; give numbers");
+        "tensor 'image', and the manifest has statistics of encoded images only; give numbers");
   }
   const ImageStatistics statistics = StatisticsFor(manifest, image->feature());
   if (statistics.images > 0) {

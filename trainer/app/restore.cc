@@ -99,8 +99,7 @@ void TellOfLaterBest(const CheckpointFolder& folder, const CheckpointInfo& now) 
   if (!kept.has_value()) return;
   PrintEscaped(stderr,
                "penstock-train: %s (step %d, loss %.6g) is better than every evaluation up to step "
-               "%d: it is "
-               "kept until an evaluation is at least as good\n",
+               "%d: it is kept until an evaluation is at least as good\n",
                folder.best_path(), kept->step, kept->loss, now.step);
 }
 
@@ -113,8 +112,7 @@ void ForgetOtherTargets(const CheckpointInfo& then, CheckpointInfo& now) {
   now.best.reset();
   PrintEscaped(stderr,
                "penstock-train: the targets differ from the checkpoint's: its best evaluation "
-               "(step %d) does "
-               "not count, and the next evaluation replaces best.ckpt\n",
+               "(step %d) does not count, and the next evaluation replaces best.ckpt\n",
                then.best->step);
 }
 
