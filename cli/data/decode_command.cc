@@ -192,8 +192,7 @@ void AddDecodeCommand(CLI::App& app, absl::Status& outcome) {
   command.group("Look at data");
   auto flags = std::make_shared<DecodeFlags>();
   command
-      .add_option("manifest,--manifest", flags->input,
-                  "Dataset to read: DIR, MANIFEST or SHARD; can be given as --manifest too")
+      .add_option("manifest,--manifest", flags->input, "Dataset to read: DIR, MANIFEST or SHARD")
       ->type_name("DATASET")
       ->default_str("");
   command

@@ -427,8 +427,7 @@ void AddInspectCommand(CLI::App& app, absl::Status& outcome) {
   command.group("Look at data");
   auto flags = std::make_shared<InspectFlags>();
   command
-      .add_option("manifest,--manifest", flags->input,
-                  "Dataset to read: DIR, MANIFEST or SHARD; can be given as --manifest too")
+      .add_option("manifest,--manifest", flags->input, "Dataset to read: DIR, MANIFEST or SHARD")
       ->type_name("DATASET")
       ->default_str("");
   command.add_option("--records", flags->records,

@@ -86,8 +86,7 @@ void AddFetchFlags(CLI::App& app, SourceFlags& flags) {
 
 CLI::Option* AddManifestFlag(CLI::App& app, std::string& manifest) {
   return app
-      .add_option("manifest,--manifest", manifest,
-                  "Dataset to read: DIR, MANIFEST or server:PATH; can be given as --manifest too")
+      .add_option("manifest,--manifest", manifest, "Dataset to read: DIR, MANIFEST or server:PATH")
       ->type_name("DATASET")
       ->group("Data")
       ->default_str("");
