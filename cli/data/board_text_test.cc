@@ -44,7 +44,7 @@ TEST(BoardTextTest, DrawsAnyBitsButNotAnyLength) {
   EXPECT_THAT(DrawBoard(d, 0), IsOkAndHolds(HasSubstr("score: #? (s = 0)")));
   d.pop_back();
   EXPECT_THAT(DrawBoard(d, 0),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("this has 193")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has 193 bytes")));
 }
 
 }  // namespace

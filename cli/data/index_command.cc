@@ -181,7 +181,7 @@ void PrintText(const IndexResult& result, const std::string& output) {
                  manifest.holdout().Decider(),
                  result.kept_holdout ? ", as before; --holdout 0 removes the split" : "");
   }
-  PrintEscaped(stdout, ", %s in %s; read %s, reused %d\n", FormatByteSize(manifest.num_bytes()),
+  PrintEscaped(stdout, ", %s in %s; read %s, reused %s\n", FormatByteSize(manifest.num_bytes()),
                Counted(manifest.num_chunks(), "chunk", "chunks"),
                Counted(result.read_shards, "shard", "shards"), Grouped(result.reused_shards));
   if (const std::string noted = Describe(result.images); !noted.empty()) {

@@ -102,7 +102,7 @@ TEST_F(JsonFeaturesTest, DepthIsNoDanger) {
   EXPECT_THAT(Read("{\"a\": " + deep),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not valid JSON")));
   EXPECT_THAT(Read("{\"a\": " + deep + std::string(1'000'000, ']') + "}"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("holds arrays")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("an array with arrays")));
 }
 
 }  // namespace

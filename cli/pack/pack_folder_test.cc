@@ -154,7 +154,7 @@ TEST_F(PackFolderTest, SkipsListsAndCountsOnRequest) {
                     HasSubstr("in/dog/empty.png: there are no bytes"),
                     HasSubstr("skipped 2 invalid images of 8\n"),
                     HasSubstr("left out 1 file that is not *.jpg"),
-                    HasSubstr("the first " + folder_.File("in/dog/Thumbs.db"))));
+                    HasSubstr("the first is " + folder_.File("in/dog/Thumbs.db"))));
   EXPECT_EQ(Json()["records"], 6);
   EXPECT_EQ(Json()["skipped"], 2);
   EXPECT_EQ(Json()["classes"], 2);

@@ -118,7 +118,7 @@ TEST_F(StreamCommandTest, StepsDecideTheEpochsUnlessTheyAreGiven) {
   ASSERT_EQ(Stream({"--global-batch-size", "100"}), 0) << error_;
   EXPECT_EQ(Json()["rows"], 1000);
   EXPECT_EQ(Run({"stream", "--help"}), 0);
-  EXPECT_THAT(out_, HasSubstr("default: 1, or as many as --steps"));
+  EXPECT_THAT(out_, HasSubstr("default: 1, or as many"));
 }
 
 TEST_F(StreamCommandTest, CountsOneOfEachAsOne) {

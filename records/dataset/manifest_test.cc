@@ -404,9 +404,8 @@ TEST(ManifestTest, RefusesASizeThatNoManifestHas) {
     if (says_so) std::memcpy(header.data() + 16, &size, sizeof(size));
     const std::string path = folder.Write("huge.pb", header);
     std::filesystem::resize_file(path, 24 + size);  // A sparse file.
-    EXPECT_THAT(Manifest::Load(path),
-                StatusIs(absl::StatusCode::kDataLoss,
-                         AllOf(HasSubstr(path), HasSubstr("1099511627776 bytes"))));
+    EXPECT_THAT(Manifest::Load(path), StatusIs(absl::StatusCode::kDataLoss,
+                                               AllOf(HasSubstr(path), HasSubstr("1099511627776"))));
   }
 }
 

@@ -249,7 +249,9 @@ TEST_F(FailingRowsTest, TheLowestRowEndsTheCallAndThoseBeforeAreWritten) {
       rows[low] = first ? Row(kBad, 0) : Row(0, kBad);
       if (low + 3 < 40) rows[low + 3] = first ? Row(0, kBad) : Row(kBad, 0);
       const DecodedRecords decoded = DecodeRecords(program_, rows);
-      ExpectFailure(decoded, low, HasSubstr(first ? "'a': 16777217" : "'b': 16777217"));
+      ExpectFailure(
+          decoded, low,
+          HasSubstr(first ? "'a': F32 cannot hold 16777217" : "'b': F32 cannot hold 16777217"));
       for (size_t row = 0; row < low; ++row) {
         ASSERT_EQ(As<float>(decoded.tensors[0])[row], static_cast<float>(row));
         ASSERT_EQ(As<float>(decoded.tensors[1])[row], -1);

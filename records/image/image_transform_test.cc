@@ -111,7 +111,7 @@ TEST(ImageOpsTest, NamesWhatIsOutOfRange) {
   EXPECT_THAT(ops.Validate(), says("channels are 2"));
   ops.channels = 3;
   ops.flip_probability = 1.5;
-  EXPECT_THAT(ops.Validate(), says("flip 1.5"));
+  EXPECT_THAT(ops.Validate(), says("flip is 1.5"));
   ops.flip_probability = 0;
   ops.crop = ResizeShorterOp{4, {5, 4}};
   EXPECT_THAT(ops.Validate(), says("center_crop: 5x4"));

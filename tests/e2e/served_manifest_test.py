@@ -116,7 +116,7 @@ class ServedManifestTest(RanksTestCase):
         for rank in ranks:
             self.assertEqual(rank.wait(), 1, rank.out)
             self.assertIn("manifest", rank.err)
-            self.assertIn("on rank 0", rank.err)
+            self.assertIn("than rank 0", rank.err)
 
 
 if __name__ == "__main__":

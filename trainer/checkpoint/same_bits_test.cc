@@ -45,8 +45,8 @@ TEST_F(SameBitsTest, OfLongPlansWhereTheyDifferIsShown) {
   now.gemm_plan = std::string(1000, 'a') + "5" + std::string(1000, 'b');
   const std::string before(20, 'a'), after(59, 'b');
   EXPECT_THAT(BitDifferences(info_, now),
-              ElementsAre("the GEMM plan was ..." + before + "4" + after + "..., is ..." + before +
-                          "5" + after + "..."));
+              ElementsAre("the GEMM plan was ..." + before + "4" + after + "... and is now ..." +
+                          before + "5" + after + "..."));
 }
 
 TEST_F(SameBitsTest, WhatAnOldFileDoesNotTellIsNotCompared) {

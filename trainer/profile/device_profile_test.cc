@@ -370,7 +370,7 @@ TEST_F(DeviceProfileTest, ARecorderThatCannotStartMakesWayForTheNext) {
   profile_.Stop();
   EXPECT_THAT(calls_, ElementsAre("start", "start", "start", "0 on 0: batch", "end", "stop"));
   EXPECT_TRUE(profile_.records().has_value());
-  EXPECT_EQ(profile_.problem(), "recording the GPU: no start");
+  EXPECT_EQ(profile_.problem(), "recording the GPU failed: no start");
 }
 
 TEST_F(DeviceProfileTest, ATrainingThatEndsEarlyKeepsWhatThereIs) {

@@ -174,19 +174,19 @@ class PackTest(DatasetTestCase):
     def test_errors_name_the_record_and_the_key(self):
         good = {"n": 1, "f": 0.5, "b": b"x"}
         for bad, error, says in (
-                ({"n": 1.5}, TypeError, r"record 2, key 'n': is float, and must be int64, as in "
-                                        r"record 0; .*types=\{'n': 'float'\}"),
-                ({"b": 3}, TypeError, "record 2, key 'b': is int64, and must be bytes"),
+                ({"n": 1.5}, TypeError, r"record 2, key 'n': has type float, but record 0 has int64; "
+                                        r".*types=\{'n': 'float'\}"),
+                ({"b": 3}, TypeError, "record 2, key 'b': has type int64, but record 0 has bytes"),
                 ({"n": 2**63}, ValueError, "key 'n': 9223372036854775808 does not fit into int64"),
                 ({"n": np.array([2**63], np.uint64)}, ValueError, "does not fit into int64"),
                 ({"f": 1e39}, ValueError, "key 'f': 1e.39 does not fit into float32"),
-                ({"f": 2**24 + 1}, ValueError, "key 'f': is an integer that float32"),
-                ({"f": -2**63}, ValueError, "key 'f': is an integer that float32"),
+                ({"f": 2**24 + 1}, ValueError, "key 'f': float32, the type of this key, cannot hold"),
+                ({"f": -2**63}, ValueError, "key 'f': float32, the type of this key, cannot hold"),
                 ({"x": object()}, TypeError, "key 'x': cannot store a value of type object; give"),
                 ({"x": {"a": 1}}, TypeError, "key 'x': cannot store a value of type dict"),
                 ({"x": [1, None]}, TypeError, "key 'x': cannot store a list with a value of type "
                                               "NoneType"),
-                ({"x": [b"a", 1]}, TypeError, "key 'x': cannot store a list in which bytes"),
+                ({"x": [b"a", 1]}, TypeError, "key 'x': cannot store a list that mixes bytes"),
                 ({"x": [[1], [2, 3]]}, ValueError, "key 'x': cannot store this list"),
                 ({"x": 1j}, TypeError, "key 'x': cannot store a value of type complex"),
                 ({"x": np.zeros(2, "M8[s]")}, TypeError, "cannot store an array of datetime64"),

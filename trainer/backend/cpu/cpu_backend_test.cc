@@ -279,7 +279,7 @@ TEST(CpuBackendTest, RefusesToJudgeImagesWithoutTheirClasses) {
   rows.targets = nullptr;
   std::vector<float> results(4);
   EXPECT_THAT(MakeBackend(TinyVit())->Predict(rows, results, 2),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("classes")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the class of every row")));
 }
 
 TEST(CpuBackendTest, RefusesRowsOfAnotherModel) {
