@@ -6,16 +6,11 @@
 #include <cstdlib>
 
 namespace penstock {
-namespace {
 
-constexpr size_t kUsualColumns = 80;
-
-}  // namespace
-
-size_t TerminalColumns(std::FILE* out) {
-  winsize size{};
-  if (ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsualColumns;
-  return size.ws_col;
+TerminalSize SizeOfTerminal(int descriptor) {
+  winsize told;
+  if (ioctl(descriptor, TIOCGWINSZ, &told) != 0 || told.ws_row == 0 || told.ws_col == 0) return {};
+  return {.rows = told.ws_row, .columns = told.ws_col};
 }
 
 bool ShowsColour(std::FILE* out) {

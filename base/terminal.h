@@ -1,4 +1,4 @@
-// What a terminal can show, and what is shown in colours.
+// The size and colours of terminals, and output that uses them.
 #ifndef PENSTOCK_BASE_TERMINAL_H_
 #define PENSTOCK_BASE_TERMINAL_H_
 
@@ -10,8 +10,18 @@
 
 namespace penstock {
 
-// The columns of the terminal that `out` writes to; 80 if it is no terminal.
-size_t TerminalColumns(std::FILE* out);
+// The width for which output is made that does not look at its terminal.
+inline constexpr size_t kUsualColumns = 80;
+
+// How much a terminal shows.
+struct TerminalSize {
+  size_t rows = 24;
+  size_t columns = kUsualColumns;
+};
+
+// Returns the current size of the terminal behind `descriptor`; 24 x 80 if it does not report its
+// size, like a serial line, or is no terminal.
+TerminalSize SizeOfTerminal(int descriptor);
 
 // True if `out` is a terminal that knows colours and the user has not set NO_COLOR
 // (https://no-color.org).

@@ -131,8 +131,8 @@ int Train(const std::vector<Command>& commands, int argc, const char* const* arg
                        "Print the version and exit");
   app.footer(kExample);
   penstock::AddOptions(app, options);
-  if (const auto code =
-          penstock::ParseCommandLine(app, "penstock-train", argc, argv, Pages(commands))) {
+  const auto pages = [&commands] { return Pages(commands); };
+  if (const auto code = penstock::ParseCommandLine(app, "penstock-train", argc, argv, pages)) {
     return *code;
   }
   if (options.print_config) {

@@ -1,5 +1,7 @@
 #include "base/flags/command_line.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -232,33 +234,32 @@ int Report(const absl::Status& status, absl::string_view program) {
   return 1;
 }
 
-std::vector<std::string> NamesOf(const std::vector<CommandPage>& commands) {
-  std::vector<std::string> names;
-  for (const CommandPage& page : commands) {
-    names.push_back(page.name.substr(page.name.find(' ') + 1));
-  }
-  return names;
+std::vector<CommandPage> PagesOf(const CommandPages& commands) {
+  return commands ? commands() : std::vector<CommandPage>();
 }
+
+// "evaluate" for "penstock-train evaluate".
+std::string NameOf(const CommandPage& page) { return page.name.substr(page.name.find(' ') + 1); }
 
 // The program's own page, which lists `commands` beside the subcommands of `app`.
 CommandPage ProgramPage(const CLI::App& app, const std::vector<CommandPage>& commands) {
   CommandPage page = DescribeCommand(app);
   CommandGroup group = {"Other commands", {}};
   for (const CommandPage& command : commands) {
-    group.commands.push_back({NamesOf({command}).front(), command.description});
+    group.commands.push_back({NameOf(command), command.description});
   }
   if (!commands.empty()) page.commands.push_back(std::move(group));
   return page;
 }
 
-void SetHelp(CLI::App& app, const std::vector<CommandPage>& commands) {
+void SetHelp(CLI::App& app, const CommandPages& commands) {
   app.formatter_fn([commands](const CLI::App* shown, const std::string&, CLI::AppFormatMode) {
-    return HelpText(ProgramPage(*shown, commands), TerminalColumns(stdout));
+    return HelpText(ProgramPage(*shown, PagesOf(commands)), SizeOfTerminal(STDOUT_FILENO).columns);
   });
-  for (CLI::App* command : app.get_subcommands({})) SetHelp(*command, {});
+  for (CLI::App* command : app.get_subcommands({})) SetHelp(*command, nullptr);
 }
 
-// Bold are the titles of groups. `help` has no escape sequences.
+// Prints the titles of groups in bold. `help` has no escape sequences.
 void PrintHelp(const std::string& help) {
   for (const absl::string_view line : absl::StrSplit(absl::StripSuffix(help, "\n"), '\n')) {
     const bool title = absl::EndsWith(line, ":") && !absl::StartsWith(line, " ");
@@ -306,13 +307,12 @@ std::vector<const char*> WithHelpAsOption(int argc, const char* const* argv) {
 }
 
 std::optional<int> ParseCommandLine(CLI::App& app, absl::string_view program, int argc,
-                                    const char* const* argv,
-                                    const std::vector<CommandPage>& commands) {
+                                    const char* const* argv, const CommandPages& commands) {
   CheckNumbers(app);
   LetTheLastOneCount(app);
   SetHelp(app, commands);
   if (argc == 3 && absl::string_view(argv[1]) == "--write-shell-files") {
-    return Report(WriteShellFilesOf(app, commands, argv[2]), program);
+    return Report(WriteShellFilesOf(app, PagesOf(commands), argv[2]), program);
   }
   const std::shared_ptr<ConfigFile> config = ConfigFileOf(app);
   try {
@@ -324,7 +324,9 @@ std::optional<int> ParseCommandLine(CLI::App& app, absl::string_view program, in
       PrintHelp(help.str());
       return Report(FlushStandardOutput(), program);
     }
-    PrintError(program, Mistake(app, *config, error, argc, argv).Describe(NamesOf(commands)));
+    std::vector<std::string> names;
+    for (const CommandPage& page : PagesOf(commands)) names.push_back(NameOf(page));
+    PrintError(program, Mistake(app, *config, error, argc, argv).Describe(names));
     PrintEscaped(stderr, "Run with --help for the options.\n");
     return kUsageExitCode;
   }

@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_BASE_FLAGS_COMMAND_LINE_H_
 #define PENSTOCK_BASE_FLAGS_COMMAND_LINE_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,10 @@ std::string Nearest(absl::string_view word, const std::vector<std::string>& name
 // The command line with `help COMMAND...` as `COMMAND... --help`. `argv` must outlive the result.
 std::vector<const char*> WithHelpAsOption(int argc, const char* const* argv);
 
+// Makes the pages of commands that a program takes as its first argument and parses by other Apps.
+// Called only for help, errors and WriteShellFiles(); may be null.
+using CommandPages = std::function<std::vector<CommandPage>()>;
+
 // Parses the command line and runs the callbacks of `app`. Returns the exit code if the program is
 // to end at once: 0 after --help, 2 if the command line is wrong.
 //
@@ -30,11 +35,10 @@ std::vector<const char*> WithHelpAsOption(int argc, const char* const* argv);
 //   line of the --config file.
 // - `PROGRAM --write-shell-files FOLDER` calls WriteShellFiles(), for those who build packages.
 //
-// `commands`: pages of the commands that the program takes as its first argument and parses by
-// other Apps. They are shown in the help.
+// `commands` are listed in the help.
 std::optional<int> ParseCommandLine(CLI::App& app, absl::string_view program, int argc,
                                     const char* const* argv,
-                                    const std::vector<CommandPage>& commands = {});
+                                    const CommandPages& commands = nullptr);
 
 }  // namespace penstock
 

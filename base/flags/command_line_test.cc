@@ -27,12 +27,14 @@ class CommandLineTest : public ::testing::Test {
     app_.set_config("--config", "", "File of options");
   }
 
-  // What a wrong command line prints on stderr.
+  // Returns the text that a wrong command line prints on stderr.
   template <typename... Args>
   std::string Told(Args... args) {
     const char* argv[] = {"tool", args...};
     ::testing::internal::CaptureStderr();
-    EXPECT_EQ(ParseCommandLine(app_, "tool", 1 + sizeof...(args), argv, commands_), kUsageExitCode);
+    EXPECT_EQ(
+        ParseCommandLine(app_, "tool", 1 + sizeof...(args), argv, [this] { return commands_; }),
+        kUsageExitCode);
     return ::testing::internal::GetCapturedStderr();
   }
 

@@ -6,7 +6,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -79,11 +78,15 @@ OptionRow DescribeOption(const CLI::Option& option) {
   return row;
 }
 
+// The group of this title, which is added at the end if there is none.
+template <typename Group>
+Group& GroupOf(const std::string& title, std::vector<Group>& groups) {
+  const auto group = std::ranges::find(groups, title, &Group::title);
+  return group != groups.end() ? *group : groups.emplace_back(Group{title, {}});
+}
+
 void AddRow(const std::string& title, OptionRow row, CommandPage& page) {
-  auto group = std::find_if(page.groups.begin(), page.groups.end(),
-                            [&](const OptionGroup& other) { return other.title == title; });
-  if (group == page.groups.end()) group = page.groups.insert(group, {title, {}});
-  group->options.push_back(std::move(row));
+  GroupOf(title, page.groups).options.push_back(std::move(row));
 }
 
 // An argument, which may have the name of an option as well: "manifest,--manifest".
@@ -127,11 +130,9 @@ void AddCommands(const CLI::App& app, CommandPage& page) {
   for (const CLI::App* command : app.get_subcommands({})) {
     const std::string& title = command->get_group();
     if (title.empty()) continue;
-    auto group = std::find_if(page.commands.begin(), page.commands.end(),
-                              [&](const CommandGroup& other) { return other.title == title; });
-    if (group == page.commands.end()) group = page.commands.insert(group, {title, {}});
-    group->commands.push_back(
-        {command->get_name(), FirstSentence(OneLine(command->get_description()))});
+    GroupOf(title, page.commands)
+        .commands.push_back(
+            {command->get_name(), FirstSentence(OneLine(command->get_description()))});
   }
 }
 

@@ -1,6 +1,8 @@
 #include "base/flags/completion.h"
 
-#include "absl/strings/match.h"
+#include <algorithm>
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -8,24 +10,23 @@
 namespace penstock {
 namespace {
 
-bool IsArgument(const OptionRow& row) { return row.names.front().front() != '-'; }
-
-std::vector<std::string> CommandsOf(const CommandPage& page) {
-  std::vector<std::string> names;
-  for (const CommandGroup& group : page.commands) {
-    for (const CommandSummary& command : group.commands) names.push_back(command.name);
+// The options of a page, without its arguments.
+std::vector<OptionRow> OptionsOf(const CommandPage& page) {
+  std::vector<OptionRow> options;
+  for (const OptionGroup& group : page.groups) {
+    std::ranges::copy_if(group.options, std::back_inserter(options),
+                         [](const OptionRow& row) { return row.names.front().front() == '-'; });
   }
-  return names;
+  return options;
 }
 
 // Options and commands that may come next.
 std::string WordsOf(const CommandPage& page) {
-  std::vector<std::string> words = CommandsOf(page);
-  for (const OptionGroup& group : page.groups) {
-    for (const OptionRow& row : group.options) {
-      if (!IsArgument(row)) words.push_back(row.names.back());
-    }
+  std::vector<std::string> words;
+  for (const CommandGroup& group : page.commands) {
+    for (const CommandSummary& command : group.commands) words.push_back(command.name);
   }
+  for (const OptionRow& row : OptionsOf(page)) words.push_back(row.names.back());
   return absl::StrJoin(words, " ");
 }
 
@@ -33,19 +34,18 @@ std::string FunctionName(const CommandPage& program) {
   return "_" + absl::StrReplaceAll(program.name, {{"-", "_"}});
 }
 
-// Cases that say what the values of each option are: of its choices, or any, which is a file name.
+// Returns the cases that list the values of each option. Options without choices list none, so that
+// bash completes the names of files.
 std::string BashValues(const CommandPage& page) {
   std::string cases;
-  for (const OptionGroup& group : page.groups) {
-    for (const OptionRow& row : group.options) {
-      if (IsArgument(row) || row.placeholder.empty()) continue;
-      std::string pattern;
-      for (const std::string& name : row.names) {
-        absl::StrAppend(&pattern, pattern.empty() ? "" : "|", "'", page.name, " ", name, "'");
-      }
-      absl::StrAppend(&cases, "    ", pattern, ") words='", absl::StrJoin(row.choices, " "),
-                      "' ;;\n");
+  for (const OptionRow& row : OptionsOf(page)) {
+    if (row.placeholder.empty()) continue;
+    std::string pattern;
+    for (const std::string& name : row.names) {
+      absl::StrAppend(&pattern, pattern.empty() ? "" : "|", "'", page.name, " ", name, "'");
     }
+    absl::StrAppend(&cases, "    ", pattern, ") words='", absl::StrJoin(row.choices, " "),
+                    "' ;;\n");
   }
   return cases;
 }
@@ -79,13 +79,10 @@ std::string ZshSpecs(const CommandPage& page) {
     }
   }
   if (!specs.empty()) absl::StrAppend(&specs, "))' \\\n      ");
-  for (const OptionGroup& group : page.groups) {
-    for (const OptionRow& row : group.options) {
-      if (IsArgument(row)) continue;
-      for (const std::string& name : row.names) {
-        absl::StrAppend(&specs, "'*", name, "[", ZshText(row.description), "]", ZshValue(row),
-                        "' \\\n      ");
-      }
+  for (const OptionRow& row : OptionsOf(page)) {
+    for (const std::string& name : row.names) {
+      absl::StrAppend(&specs, "'*", name, "[", ZshText(row.description), "]", ZshValue(row),
+                      "' \\\n      ");
     }
   }
   return specs + "'*:file:_files'";

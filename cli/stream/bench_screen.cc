@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/byte_size.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "base/wrap_words.h"
 #include "cli/terminal/narrow_text.h"
-#include "cli/top/top_screen.h"
 
 namespace penstock {
 namespace {

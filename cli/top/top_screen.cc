@@ -1,7 +1,5 @@
 #include "cli/top/top_screen.h"
 
-#include <sys/ioctl.h>
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -9,12 +7,6 @@
 #include "cli/terminal/narrow_text.h"
 
 namespace penstock {
-
-TerminalSize SizeOfTerminal(int descriptor) {
-  winsize told;
-  if (ioctl(descriptor, TIOCGWINSZ, &told) != 0 || told.ws_row == 0 || told.ws_col == 0) return {};
-  return {.rows = told.ws_row, .columns = told.ws_col};
-}
 
 namespace {
 

@@ -2,27 +2,14 @@
 #ifndef PENSTOCK_CLI_TOP_TOP_SCREEN_H_
 #define PENSTOCK_CLI_TOP_TOP_SCREEN_H_
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/terminal.h"
 #include "cli/top/top_table.h"
 
 namespace penstock {
-
-// The width for which tables are made.
-inline constexpr size_t kUsualColumns = 80;
-
-// How much a terminal shows.
-struct TerminalSize {
-  size_t rows = 24;
-  size_t columns = kUsualColumns;
-};
-
-// Returns the current size of the terminal behind `descriptor`; 24 x 80 if it does not report its
-// size, like a serial line.
-TerminalSize SizeOfTerminal(int descriptor);
 
 // Returns the lines of MakeTopTable() and below them, unless OK, `missing`: why there may be more
 // servers. They fit into `size`, whose last row is left for the cursor. If there are too many

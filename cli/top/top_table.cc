@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/terminal/narrow_text.h"
-#include "cli/top/top_screen.h"
 
 namespace penstock {
 namespace {
