@@ -55,10 +55,11 @@ absl::StatusOr<OpenedDataset> LoadOfFolder(const std::string& folder, const Inde
 }
 
 absl::StatusOr<OpenedDataset> LoadOfFile(const std::string& path) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));
   absl::StatusOr<Manifest> manifest = Manifest::Load(path);
   if (manifest.ok()) return OpenedDataset{*std::move(manifest), path, false};
-  if (!absl::IsInvalidArgument(manifest.status())) return manifest.status();
+  // A file that cannot be opened, such as a pipe, is no shard either.
+  const bool opens = FileSource::Open(path).ok();
+  if (!absl::IsInvalidArgument(manifest.status()) || !opens) return manifest.status();
   const std::string folder = FolderOfFile(path);
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": is not a Penstock manifest; if it is a shard, give its folder ", folder,
