@@ -14,7 +14,6 @@ import textwrap
 import threading
 import time
 import unittest
-from unittest import mock
 
 import numpy as np
 import penstock
@@ -213,28 +212,6 @@ class RecordsTest(LoaderTestCase):
         with self.assertRaises(TypeError):
             penstock.evaluate_loader(self.data, epochs=2)
 
-    def test_evaluation_that_was_interrupted_begins_again(self):
-        loader = penstock.evaluate_loader(self.data, global_batch_size=64, record_ids=True)
-        self.addCleanup(loader.close)
-        batches = iter(loader)
-        next(batches)
-        lose_a_batch(loader, batches)
-        next(batches)  # The stream starts again after the first batch.
-        lose_a_batch(loader, batches)
-        self.assertEqual(len(self.ids([loader])), loader.records)
-
-    def test_max_steps_and_the_step_go_on_after_an_interruption(self):
-        loader = self.load(max_steps=7)
-        batches = iter(loader)
-        steps = [next(batches).step for _ in range(3)]
-        lose_a_batch(loader, batches)
-        steps += [batch.step for batch in batches]
-        self.assertEqual(steps, list(range(7)))
-        self.assertEqual(loader.stats()["batches"], 7)
-        loader.load_state_dict(loader.state_dict())  # The count starts again here.
-        self.assertEqual([batch.step for batch in loader], list(range(7)))
-        self.assertEqual(loader.stats()["batches"], 14)
-
     def test_draws_of_map_do_not_depend_on_the_world_size(self):
         def draw(batch, rng):
             noise = rng.normal(size=3)
@@ -279,16 +256,6 @@ class RecordsTest(LoaderTestCase):
         again = self.load(max_steps=10)
         self.assertEqual([2 * float(batch["score"].sum()) for batch in again],
                          [total for _, total in results])
-
-
-def lose_a_batch(loader, batches):
-    """Interrupts `next(batches)` after it has taken a batch from the feed."""
-    with mock.patch.object(loader._stream.layout, "make", side_effect=KeyboardInterrupt):
-        try:
-            next(batches)
-        except KeyboardInterrupt:
-            return
-    raise AssertionError("not interrupted")
 
 
 class RowRandomTest(unittest.TestCase):
