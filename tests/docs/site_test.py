@@ -25,7 +25,8 @@ def can_install():
     if (ROOT / "build/site/venv/requirements.txt").exists():
         return True
     return subprocess.run(["python3", "-m", "pip", "download", "-q", "--no-deps", "--retries", "1",
-                           "-d", ROOT / "build/site/probe", "mkdocs-material==9.8.2"],
+                           "-d", ROOT / "build/site/probe", "-r",
+                           ROOT / ".ci/requirements-site.txt"],
                           check=False, capture_output=True).returncode == 0
 
 

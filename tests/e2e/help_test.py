@@ -13,12 +13,15 @@ BIN = pathlib.Path(os.environ["PENSTOCK_BIN"])
 PROGRAMS = ("penstock", "penstock-server", "penstock-train")
 
 
-def commands():
-    """The words of each command of each program."""
+def pages():
+    """The page of each command of each program."""
     for program in PROGRAMS:
-        pages = json.loads((BIN.parent / "share/penstock" / f"{program}.json").read_text())
-        for page in pages:
-            yield page["name"].split(" ")
+        yield from json.loads((BIN.parent / "share/penstock" / f"{program}.json").read_text())
+
+
+def commands():
+    """The words of each command."""
+    return (page["name"].split(" ") for page in pages())
 
 
 def run(*words):
@@ -62,14 +65,12 @@ class HelpTest(unittest.TestCase):
             self.assertGreater(max(widths), columns - 12)
 
     def test_every_option_has_a_description_and_values_have_a_name(self):
-        for program in PROGRAMS:
-            for page in json.loads((BIN.parent / "share/penstock" / f"{program}.json").read_text()):
-                for group in page["groups"]:
-                    for option in group["options"]:
-                        name = f"{page['name']} {option['names']}"
-                        self.assertNotEqual(option["description"], "", name)
-                        if option["names"][0].startswith("-"):  # Arguments are their names.
-                            self.assertNotIn(option["placeholder"], ("VALUE", "TEXT"), name)
+        for page in pages():
+            for option in (option for group in page["groups"] for option in group["options"]):
+                name = f"{page['name']} {option['names']}"
+                self.assertNotEqual(option["description"], "", name)
+                if option["names"][0].startswith("-"):  # Arguments are their names.
+                    self.assertNotIn(option["placeholder"], ("VALUE", "TEXT"), name)
 
     def test_help_as_a_command_is_the_option(self):
         for words in commands():
