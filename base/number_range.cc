@@ -36,7 +36,7 @@ absl::Status CheckNumber(absl::string_view text, double least, double most) {
   if (digits && absl::SimpleAtod(text, &value) && value >= least && value <= most) {
     return absl::OkStatus();
   }
-  // Without an exponent: 1000000 rather than 1e+06.
+  // %.15g prints 1000000, where StrCat() would print 1e+06.
   const std::string range = most == DBL_MAX ? absl::StrFormat("of at least %.15g", least)
                                             : absl::StrFormat("from %.15g to %.15g", least, most);
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a number ", range));

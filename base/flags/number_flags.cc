@@ -14,7 +14,7 @@ std::string RangeName(uint64_t least, uint64_t most) {
   return absl::StrCat(least, "..", most);
 }
 
-// Without an exponent: 1000000 rather than 1e+06.
+// The help shows 1000000, where StrCat() would print 1e+06.
 std::string RangeName(double least, double most) {
   if (most == DBL_MAX) return least > 0 ? "POSITIVE" : "";
   return absl::StrFormat("%.15g..%.15g", least, most);

@@ -19,7 +19,7 @@ std::optional<uint64_t> AddressSpaceLimit();
 // to eight arenas a core. If address space is limited, all threads use one arena after this call.
 void UseOneArenaUnderAnAddressLimit();
 
-// What a process needs in addition to what it has already mapped.
+// The threads and memory that a process needs in addition to its present mappings.
 struct AddressNeeds {
   uint64_t threads = 0;  // Each has a stack (ulimit -s).
   uint64_t bytes = 0;

@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What the first user of OpenSSL does.
+// Initializes OpenSSL, as its first user does.
 void StartOpenssl() {
   OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CRYPTO_STRINGS, nullptr);
   OPENSSL_atexit([] { (void)!write(STDERR_FILENO, "cleaned", 7); });

@@ -46,7 +46,7 @@ void Sample::Add(const SampleName& name, const TarMember& member) {
 }
 
 absl::StatusOr<std::span<const uint8_t>> Sample::Build(std::span<const uint8_t> bytes) {
-  // Of two equal names, the earlier member comes first, for the error message.
+  // The earlier of two equal names comes first, for the error message.
   std::ranges::sort(parts_, {},
                     [this](const Part& part) { return std::pair(NameOf(part), part.data); });
   PENSTOCK_RETURN_IF_ERROR(CheckNames());

@@ -113,7 +113,7 @@ class Admission {
   bool Admit(WindowState& window, const Turns& turns, Clock::time_point now);
   void SetAwaited(WindowState& window, bool awaited);
   Clock::time_point next_yield() const;
-  // Of the ready windows, the one that was not read for longest; null if there is none.
+  // The ready window that was not read for longest; null if no window is ready.
   WindowState* LongestUnread() const;
   // False: rows of the window are being read, or will be as soon as it is its session's turn.
   static bool MayYieldUnread(const WindowState& window, const Turns& turns);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMib = size_t{1} << 20;
 
-// Of the `bytes` bytes from `begin` on, how many the kernel has in memory.
+// Returns how many of the `bytes` bytes from `begin` on the kernel has in memory.
 size_t Resident(uint8_t* begin, size_t bytes) {
   std::vector<unsigned char> pages(bytes / 4096);
   EXPECT_EQ(mincore(begin, bytes, pages.data()), 0);

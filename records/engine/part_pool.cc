@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// Of the free memory, only this many of the last returned pieces are likely to be in a cache.
+// Only this many of the last returned pieces are likely to be in a cache.
 constexpr size_t kRecent = 8;
 
 }  // namespace

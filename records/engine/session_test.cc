@@ -268,7 +268,7 @@ TEST_F(SessionTest, SessionsTakeTurns) {
   modest.BlockParts();
   greedy.UnblockParts();
   ASSERT_TRUE(modest.WaitBlocked());
-  // Of the 24 parts that the first session requested, at most two turns' worth came before the
+  // At most two turns' worth of the 24 parts that the first session requested came before the
   // other's.
   EXPECT_LE(greedy.order().size(), 3u);
   modest.UnblockParts();
