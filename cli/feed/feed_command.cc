@@ -25,7 +25,6 @@
 #include "cli/stream/loader_flags.h"
 #include "client/loader/host_share.h"
 #include "client/loader/loader_shape.h"
-#include "client/servers/server_list.h"
 
 namespace penstock {
 namespace {
@@ -50,13 +49,6 @@ void BlockSignals() {
   pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
 }
 
-void ShareHost(const FeedFlags& flags, LoaderOptions& options) {
-  if (options.servers != kLocalServer || flags.local_ranks <= 1) return;
-  const HostShare share = ShareOfHost(flags.local_ranks, ReadMachineLimits());
-  if (options.local_threads == 0) options.local_threads = share.threads;
-  if (options.local_memory_budget == 0) options.local_memory_budget = share.memory_budget;
-}
-
 absl::StatusOr<LoaderOptions> OptionsOf(const FeedFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, ToLoaderOptions(flags.loader));
   PENSTOCK_RETURN_IF_ERROR(CheckDatasetArgument(flags.loader.manifest));
@@ -64,7 +56,7 @@ absl::StatusOr<LoaderOptions> OptionsOf(const FeedFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
   PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options, flags.loader.dtype));
   options.record_ids = flags.record_ids;
-  ShareHost(flags, options);
+  ShareHost(flags.local_ranks, ReadMachineLimits(), options);
   return options;
 }
 

@@ -6,19 +6,21 @@
 #include <cstdint>
 
 #include "base/process/machine_limits.h"
+#include "client/loader/loader.h"
+#include "client/servers/server_list.h"
 
 namespace penstock {
 
-struct HostShare {
-  uint32_t threads = 1;        // For LoaderOptions::local_threads.
-  uint64_t memory_budget = 0;  // For LoaderOptions::local_memory_budget.
-};
-
-// Returns the share of one of `ranks` ranks (0 counts as 1): an equal part of the cores, at least
-// one, and an equal part of a quarter of the memory.
-inline HostShare ShareOfHost(uint32_t ranks, const MachineLimits& machine) {
+// Divides the machine among its `ranks` ranks (0 counts as 1) for "local:": sets local_threads to
+// an equal part of the cores, at least one, and local_memory_budget to an equal part of a quarter
+// of the memory. Leaves fields that are not 0, and options with servers, as they are.
+inline void ShareHost(uint32_t ranks, const MachineLimits& machine, LoaderOptions& options) {
+  if (options.servers != kLocalServer) return;
   ranks = std::max<uint32_t>(1, ranks);
-  return {std::max<uint32_t>(1, machine.cores / ranks), machine.memory_bytes / 4 / ranks};
+  if (options.local_threads == 0)
+    options.local_threads = std::max<uint32_t>(1, machine.cores / ranks);
+  if (options.local_memory_budget == 0)
+    options.local_memory_budget = machine.memory_bytes / 4 / ranks;
 }
 
 }  // namespace penstock

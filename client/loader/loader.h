@@ -60,7 +60,7 @@ struct LoaderOptions {
   std::string spec_name;
   WireDtype dtype = WireDtype::kI8;
   PlanOptions plan;
-  uint64_t global_batch_size = 512;  // Rows of a step, over all ranks.
+  uint64_t global_batch_size = 256;  // Rows of a step, over all ranks.
   Remainder remainder = Remainder::kDrop;
   uint64_t epochs = 1;     // 0: without end.
   uint64_t max_steps = 0;  // 0: no limit.

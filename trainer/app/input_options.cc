@@ -64,14 +64,8 @@ LoaderOptions ToLoaderOptions(const TrainerOptions& options,
   };
   loader.record_ids = true;  // Named in the report if a step diverges.
   loader.plan.seed = options.seed;
-  if (options.source.servers == kLocalServer) ShareHost(options.rank, ReadMachineLimits(), loader);
+  ShareHost(options.rank.local_size, ReadMachineLimits(), loader);
   return loader;
-}
-
-void ShareHost(const RankInfo& rank, const MachineLimits& machine, LoaderOptions& loader) {
-  const HostShare share = ShareOfHost(rank.local_size, machine);
-  loader.local_threads = share.threads;
-  loader.local_memory_budget = share.memory_budget;
 }
 
 void HalveForEvaluation(LoaderOptions& loader) { loader.local_memory_budget /= 2; }
@@ -79,7 +73,7 @@ void HalveForEvaluation(LoaderOptions& loader) { loader.local_memory_budget /= 2
 MemoryUse EngineUse(const TrainerOptions& options, const Manifest& manifest) {
   if (options.source.servers != kLocalServer) return {"records", 0, "in the memory of servers"};
   LoaderOptions loader;
-  ShareHost(options.rank, ReadMachineLimits(), loader);
+  ShareHost(options.rank.local_size, ReadMachineLimits(), loader);
   uint64_t bytes = 0;
   for (size_t i = 0; i < manifest.num_chunks(); ++i) bytes += manifest.chunk(i).raw_size;
   return {"records", std::min(bytes, loader.local_memory_budget),

@@ -24,10 +24,8 @@ LoaderOptions ToLoaderOptions(const TrainerOptions& options,
 // Makes the loader read every record of `split` once, in file order.
 void ReadOnceInOrder(Split split, LoaderOptions& loader);
 
-// Limits the engine of "local:" that each rank has, because the ranks of a host share its cores and
-// memory. All engines of a host together get its cores, and a quarter of its memory for training.
-// While the ranks evaluate, each with another engine, they get half of that in addition.
-void ShareHost(const RankInfo& rank, const MachineLimits& machine, LoaderOptions& loader);
+// Halves the memory of "local:". While the ranks evaluate, each has a second engine, so the engines
+// of a host together take half as much again.
 void HalveForEvaluation(LoaderOptions& loader);
 
 // Upper bounds of the host memory that the loader's slots and "local:" take.

@@ -9,23 +9,11 @@ constexpr uint64_t kGiB = uint64_t{1} << 30;
 
 RankInfo OneOf(uint32_t local_size) { return {.world_size = 8, .local_size = local_size}; }
 
-TEST(ShareHostTest, TheRanksOfAHostShareItsCoresAndAQuarterOfItsMemory) {
-  const MachineLimits machine{.cores = 16, .memory_bytes = 64 * kGiB};
+TEST(HalveForEvaluationTest, HalvesTheMemory) {
   LoaderOptions loader;
-  ShareHost(OneOf(1), machine, loader);
-  EXPECT_EQ(loader.local_threads, 16u);
-  EXPECT_EQ(loader.local_memory_budget, 16 * kGiB);
-  ShareHost(OneOf(8), machine, loader);
-  EXPECT_EQ(loader.local_threads, 2u);
-  EXPECT_EQ(loader.local_memory_budget, 2 * kGiB);
+  loader.local_memory_budget = 2 * kGiB;
   HalveForEvaluation(loader);
   EXPECT_EQ(loader.local_memory_budget, kGiB);
-}
-
-TEST(ShareHostTest, ARankHasAThreadAtLeast) {
-  LoaderOptions loader;
-  ShareHost(OneOf(8), {.cores = 2, .memory_bytes = kGiB}, loader);
-  EXPECT_EQ(loader.local_threads, 1u);
 }
 
 TEST(ToLoaderOptionsTest, LocalIsShared) {

@@ -13,6 +13,10 @@ torch.distributed is already initialised, that is used.
 
 Every rank must call the same functions in the same order. Names of operations are accepted and
 ignored, because the order matches the operations of all ranks.
+
+Errors: before init(), functions that need the other ranks raise ValueError. If another rank ends,
+they raise what torch.distributed raises: RuntimeError, or torch.distributed.DistBackendError.
+Threads: call them from one thread.
 """
 
 from __future__ import annotations
@@ -85,6 +89,9 @@ class Compression:
 def init() -> None:
     """Joins the other ranks, which the launcher's variables name. One process alone is one rank.
 
+        hvd.init()
+        print(f"rank {hvd.rank()} of {hvd.size()}")
+
     Call it once, before anything else. Ranks meet at MASTER_ADDR and MASTER_PORT, which
     `penstock launch` and torchrun set, or else at PENSTOCK_RENDEZVOUS (HOST:PORT).
 
@@ -149,7 +156,10 @@ def size() -> int:
 
 
 def local_rank() -> int:
-    """Returns the number of this rank among those of its machine. Use it to choose the GPU."""
+    """Returns the number of this rank among those of its machine. Use it to choose the GPU.
+
+        torch.cuda.set_device(hvd.local_rank())
+    """
     for name in ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "MPI_LOCALRANKID",
                  "HOROVOD_LOCAL_RANK"):
         if os.environ.get(name):
@@ -236,7 +246,10 @@ def allreduce(tensor: torch.Tensor, average: bool | None = None, name: str | Non
 
 def allreduce_(tensor: torch.Tensor, average: bool | None = None, name: str | None = None,
                op: ReduceOp | None = None) -> torch.Tensor:
-    """Like allreduce(), but writes into the tensor itself, and returns it."""
+    """Like allreduce(), but writes into the tensor itself, and returns it.
+
+        hvd.allreduce_(correct, op=hvd.Sum)
+    """
     result = allreduce(tensor, average, name, op=op)
     with torch.no_grad():
         return tensor.copy_(result)
@@ -246,7 +259,10 @@ def grouped_allreduce(tensors: Iterable[torch.Tensor], average: bool | None = No
                       name: str | None = None,
                       compression: type[_NoCompression] = Compression.none,
                       op: ReduceOp | None = None) -> list[torch.Tensor]:
-    """Returns allreduce() of each of the tensors."""
+    """Returns allreduce() of each of the tensors.
+
+        loss, accuracy = hvd.grouped_allreduce([loss, accuracy])
+    """
     return [allreduce(tensor, average, name, compression, op) for tensor in tensors]
 
 
@@ -254,6 +270,10 @@ def allgather(tensor: torch.Tensor, name: str | None = None) -> torch.Tensor:
     """Returns the tensors of all ranks, joined along their first dimension in the order of ranks.
 
     The first dimension may differ between ranks. The other dimensions and the type may not.
+
+        predictions = hvd.allgather(predictions)  # [rows of all ranks, classes]
+
+    Raises ValueError on every rank if shapes or types do not fit.
     """
     _check_initialized()
     if tensor.dim() == 0:
@@ -271,7 +291,10 @@ def allgather(tensor: torch.Tensor, name: str | None = None) -> torch.Tensor:
 
 
 def allgather_object(value: _T, name: str | None = None) -> list[_T]:
-    """Returns the objects of all ranks, which must be picklable, in the order of ranks."""
+    """Returns the objects of all ranks, which must be picklable, in the order of ranks.
+
+        hosts = hvd.allgather_object(socket.gethostname())
+    """
     _check_initialized()
     values: list[Any] = [None] * size()
     dist.all_gather_object(values, value)
@@ -280,6 +303,8 @@ def allgather_object(value: _T, name: str | None = None) -> list[_T]:
 
 def broadcast(tensor: torch.Tensor, root_rank: int, name: str | None = None) -> torch.Tensor:
     """Returns the tensor of one rank as a new tensor; all ranks give a tensor of the same shape.
+
+        noise = hvd.broadcast(torch.randn(8), root_rank=0)
     """
     _check_initialized()
     moved = tensor.detach().to(_device(), copy=True).contiguous()
@@ -288,14 +313,20 @@ def broadcast(tensor: torch.Tensor, root_rank: int, name: str | None = None) -> 
 
 
 def broadcast_(tensor: torch.Tensor, root_rank: int, name: str | None = None) -> torch.Tensor:
-    """Like broadcast(), but writes into the tensor itself, and returns it."""
+    """Like broadcast(), but writes into the tensor itself, and returns it.
+
+        hvd.broadcast_(model.positions, root_rank=0)
+    """
     result = broadcast(tensor, root_rank)
     with torch.no_grad():
         return tensor.copy_(result)
 
 
 def broadcast_object(value: _T | None, root_rank: int = 0, name: str | None = None) -> _T:
-    """Returns the object of one rank, which must be picklable; others may give None."""
+    """Returns the object of one rank, which must be picklable; others may give None.
+
+        checkpoint = hvd.broadcast_object(torch.load(path) if hvd.rank() == 0 else None)
+    """
     _check_initialized()
     values: list[Any] = [value if rank() == root_rank else None]
     dist.broadcast_object_list(values, src=root_rank)
@@ -309,6 +340,8 @@ def broadcast_parameters(params: Mapping[str, Any] | Iterable[tuple[str, Any]],
 
     `params` is `model.state_dict()` or `model.named_parameters()`. Values that are not tensors
     stay as they are.
+
+        hvd.broadcast_parameters(model.state_dict(), root_rank=0)
     """
     items = params.items() if isinstance(params, Mapping) else params
     for _, value in items:
@@ -318,7 +351,10 @@ def broadcast_parameters(params: Mapping[str, Any] | Iterable[tuple[str, Any]],
 
 def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int) -> None:
     """Sets the optimizer's state on all ranks to that of one rank, including learning rates and
-    momenta."""
+    momenta.
+
+        hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+    """
     _check_initialized()
     state = broadcast_object(_on_cpu(optimizer.state_dict()) if rank() == root_rank else None,
                              root_rank)
@@ -338,7 +374,12 @@ def _on_cpu(value: Any) -> Any:
 
 
 def barrier() -> None:
-    """Waits until all ranks are here."""
+    """Waits until all ranks are here.
+
+        if hvd.rank() == 0:
+            penstock.index("data")
+        hvd.barrier()  # Now all ranks can read the manifest.
+    """
     _check_initialized()
     dist.barrier()
 
@@ -459,7 +500,12 @@ def DistributedOptimizer(  # noqa: N802: Horovod's name.
     `gradient_predivide_factor` and `sparse_as_dense` have no effect: in Horovod they change how
     gradients are reduced, but not the result.
 
-    Raises ValueError if a name occurs twice, or if `op` is neither Average nor Sum.
+        optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1))
+        loss.backward()
+        optimizer.step()
+
+    Raises ValueError if a name occurs twice, if `op` is neither Average nor Sum, or if a
+    `process_set` is given.
     """
     if op not in (Average, Sum):
         raise ValueError(f"DistributedOptimizer: op must be Average or Sum, not {op}")

@@ -23,14 +23,22 @@ _jax: Any = jax  # Parts of it are not typed.
 
 
 def ranks() -> dict[str, int]:
-    """Returns the options `rank` and `world_size` of a Loader, taken from jax.distributed."""
+    """Returns the options `rank` and `world_size` of a Loader, taken from jax.distributed.
+
+    Without jax.distributed.initialize() that is rank 0 of 1.
+
+        loader = penstock.Loader("data", **penstock.jax.ranks())
+    """
     return {"rank": jax.process_index(), "world_size": jax.process_count()}
 
 
 def sharding_of_rows(axis: str = "data") -> jax.sharding.NamedSharding:
     """Spreads the first dimension over all devices of all processes, in the order of processes.
 
-    The rows of a process then lie on its own devices, and no rows are transferred.
+    The rows of a process then lie on its own devices, and no rows are transferred. `axis` is the
+    name of the mesh's only axis.
+
+        step = jax.jit(train_step, in_shardings=(None, sharding_of_rows()))
     """
     devices = sorted(jax.devices(), key=lambda device: (device.process_index, device.id))
     mesh = jax.sharding.Mesh(np.array(devices), (axis,))
@@ -45,6 +53,8 @@ def global_arrays(batch: Mapping[str, Any],
     [global rows, ...] and are spread by `sharding`; default: sharding_of_rows().
 
     On CPUs the arrays may share the batch's memory. They hold its slot until they are gone.
+
+        state = step(state, penstock.jax.global_arrays(batch))
 
     Raises ValueError if the devices do not divide the rows. Choose a global_batch_size that they
     divide, and do not use remainder="short".

@@ -88,6 +88,9 @@ class Loader:
             `batch["x"].to("cuda", non_blocking=True)` nothing keeps the memory until the copy has
             ended. None: the copy goes through torch's own pinned memory.
 
+    Threads: one thread at a time reads and loads states. Any thread may call stats(), verdict(),
+    state_dict() and close(), also while another one waits in `next`.
+
     Errors:
         FileNotFoundError: there is no dataset, spec or file of credentials of that name.
         ValueError: an option is wrong, or does not fit the data; the message names it.

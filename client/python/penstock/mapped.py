@@ -20,6 +20,14 @@ class MappedLoader:
     It reads from the Loader from which it was made, and both share one place in the order. If a
     function raises, its batch counts as handed out, just as if the body of a `for` raises. To take
     the batch again, load the state that `state_dict()` returned before.
+
+    Threads: as for Loader.
+
+    Example:
+        scaled = loader.map(lambda batch, rng: {**batch, "x": batch["x"] / 255})
+        for batch in scaled:
+            step(batch["x"])
+        checkpoint["loader"] = scaled.state_dict()
     """
 
     def __init__(self, loader: Loader, functions: tuple[Function, ...]) -> None:
@@ -27,7 +35,10 @@ class MappedLoader:
         self._functions = functions
 
     def __iter__(self) -> Iterator[Any]:
-        """Returns the results up to the end of the current epoch."""
+        """Returns the results up to the end of the current epoch.
+
+        Errors: those of a Loader's `for`, and what the functions raise.
+        """
         return map(self._apply, iter(self.loader))
 
     def _apply(self, batch: Batch) -> Any:
@@ -39,7 +50,11 @@ class MappedLoader:
         return result
 
     def map(self, function: Function) -> MappedLoader:
-        """Returns a loader with one more function, which has random draws of its own."""
+        """Returns a loader with one more function, which has random draws of its own.
+
+        Example:
+            for batch in loader.map(crop).map(flip): ...
+        """
         return MappedLoader(self.loader, (*self._functions, function))
 
     def __len__(self) -> int:
@@ -50,7 +65,7 @@ class MappedLoader:
         return self.loader.state_dict(after)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Like Loader.load_state_dict()."""
+        """Like Loader.load_state_dict(), with the same errors."""
         self.loader.load_state_dict(state)
 
     def __getattr__(self, name: str) -> Any:

@@ -1,8 +1,10 @@
-"""Tests Penstock with PyTorch's DataLoader, torchdata, accelerate, transformers, Lightning, JAX.
+"""Tests Penstock with PyTorch's DataLoader, torchdata, accelerate, transformers, Lightning, JAX,
+TensorFlow.
 
 With --ranks FRAMEWORK FOLDER this file is the program of each of two ranks.
 """
 
+import gc
 import importlib.util
 import json
 import os
@@ -171,6 +173,33 @@ class JaxTest(FrameworkTestCase):
         batch = next(iter(loader))
         doubled = jax.jit(lambda b: jax.tree.map(lambda t: t + t, b))(batch)
         np.testing.assert_array_equal(doubled["x"], 2 * np.asarray(batch["x"]))
+
+
+@needs("tensorflow")
+class TensorFlowTest(FrameworkTestCase):
+    def test_tensors_by_dlpack_hold_their_batch(self):
+        import tensorflow as tf
+        loader = self.loader(output="numpy", look_ahead="64KiB")
+        # Otherwise no slot is filled again.
+        self.assertLess(loader.stats()["slots"], RECORDS // BATCH)
+        batch = next(iter(loader))
+        tensor = tf.experimental.dlpack.from_dlpack(batch["x"].__dlpack__())
+        expected = batch["x"].copy()
+        del batch
+        self.assertEqual(loader.stats()["held"], 1)  # The tensor shares the batch's memory.
+        for _ in range(2):
+            for batch in loader:
+                del batch
+        np.testing.assert_array_equal(tensor.numpy(), expected)
+        del tensor
+        gc.collect()
+        self.assertEqual(loader.stats()["held"], 0)
+
+    def test_a_function_of_tensorflow_takes_the_arrays(self):
+        import tensorflow as tf
+        total = tf.function(lambda x: tf.reduce_sum(x))
+        for batch in self.loader(output="numpy"):
+            self.assertEqual(float(total(batch["x"])), float(batch["x"].sum()))
 
 
 class RanksTest(FrameworkTestCase):

@@ -66,12 +66,26 @@ class SignalTest(fake_case.FakeFeedTestCase):
 
     def test_ctrl_c_ends_a_wait_at_once(self):
         loader = self.load({"deaf": 30})
-        self.interrupt(0.3)
-        began = time.monotonic()
+        delays = [self.seconds_until_interrupted(loader) for _ in range(5)]
+        self.assertLess(max(delays), 5)  # The feed is deaf for 30 s.
+        self.assertLess(min(delays), 0.15)  # A busy machine may delay some.
+        self.assertEqual(loader.state_dict()["cursor"], f"ps1-{fake_feed.FINGERPRINT}-0-0")
+
+    def seconds_until_interrupted(self, loader):
+        """Returns how long a wait for a batch goes on after Ctrl-C."""
+        sent = []
+
+        def press():
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        timer = threading.Timer(0.3, press)
+        timer.start()
         with self.assertRaises(KeyboardInterrupt):
             next(iter(loader))
-        self.assertLess(time.monotonic() - began, 15)  # The feed is deaf for 30 s.
-        self.assertEqual(loader.state_dict()["cursor"], f"ps1-{fake_feed.FINGERPRINT}-0-0")
+        ended = time.monotonic()
+        timer.join()
+        return ended - sent[0]
 
     def test_a_batch_that_was_lost_to_an_interruption_comes_again(self):
         loader = self.load()

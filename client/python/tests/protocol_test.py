@@ -188,7 +188,7 @@ class WaitingTest(fake_case.FakeFeedTestCase):
         for _ in loader:
             time.sleep(0.02)
         waited = loader.verdict()
-        self.assertLess(waited.waiting, 0.1)
+        self.assertLess(waited.waiting, 0.01)
         self.assertEqual(waited.bound, "compute")
 
     def test_a_slow_feed_is_waited_for(self):
