@@ -109,8 +109,8 @@ class Benchmarks {
       return cudaMemcpyAsync(to.data(), from.data(), kBytes, cudaMemcpyDeviceToDevice, nullptr);
     });
   }
-  // The fewest bytes that a head moves: the forward reads q, k and v and writes out; the backward
-  // reads those and the output's gradient, and writes three gradients.
+  // Counts the fewest bytes that a head must move. The forward reads q, k and v, and writes the
+  // output. The backward reads q, k, v and the output's gradient, and writes three gradients.
   template <typename T>
   void Attention(const reference::AttentionShape& s) {
     const std::string of = std::string(NameOf<T>()) + "/" + std::to_string(s.samples) + "x" +

@@ -28,7 +28,7 @@ struct Outcome {
   bool passed() const { return error <= bound; }  // False for NaN.
 };
 
-// Half a unit in the last place of T, relative: the error of rounding a result to T.
+// The largest relative error of rounding a result to T: half a unit in the last place.
 template <typename T>
 inline constexpr double kRounding = std::is_same_v<T, Bf16> ? 0x1p-8 : 0x1p-24;
 
@@ -68,8 +68,8 @@ bool SameBytes(const std::vector<T>& a, const std::vector<T>& b) {
 }
 
 // The largest difference between the two. Each difference is divided by the expected value or by
-// the root mean square of all expected values, whichever is larger: small values next to large ones
-// are sums that nearly cancel.
+// the root mean square of all expected values, whichever is larger, because small values next to
+// large ones are sums that nearly cancel.
 double LargestError(const std::vector<double>& actual, const std::vector<double>& expected);
 
 // Sets the order in which an emulated device runs its threads. Has no effect on a GPU.

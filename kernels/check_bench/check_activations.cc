@@ -4,8 +4,8 @@
 namespace penstock::check_bench {
 namespace {
 
-// Sizes past the last whole vector and past the last whole block; when emulated, a thread then
-// takes several vectors.
+// These sizes are not whole vectors or whole blocks. On the emulation, a thread takes several
+// vectors of the largest size.
 constexpr size_t kCounts[] = {1, 7, 3 * 4096 + 8 + 3};
 
 template <typename T>
@@ -38,7 +38,7 @@ void CheckGelu(Checker& checker, reference::GeluForm form, size_t count) {
   checker.Close("dx", a.dy.Read(), expected, kBound<T>);
 }
 
-// The largest error, each relative to its own expected value.
+// The largest error. Each error is relative to its own expected value.
 template <typename T>
 double LargestRatio(const std::vector<T>& actual, const std::vector<double>& expected) {
   double largest = 0;
@@ -49,8 +49,8 @@ double LargestRatio(const std::vector<T>& actual, const std::vector<double>& exp
   return largest;
 }
 
-// Where GELU is nearly zero, the kernel must still compute it as a product, not as a difference.
-// The exponent is up to 36 in base 2, which costs a few times 36 roundings.
+// The kernel must compute GELU as a product, not as a difference, even near zero. The exponent is
+// up to 36 in base 2, which costs a few times 36 roundings.
 template <typename T>
 void CheckGeluTail(Checker& checker, reference::GeluForm form) {
   std::vector<T> tail(1000);

@@ -154,7 +154,8 @@ void CheckLargeScores(Checker& checker, const AttentionShape& shape) {
   CheckCase(checker, c, e);
 }
 
-// All scores are near -300: relative to a maximum that no key has, they would all vanish.
+// All scores are near -300. Their exponentials would all vanish relative to a maximum that no key
+// has.
 template <typename T>
 void CheckLowScores(Checker& checker) {
   const AttentionShape shape{1, 64, 1, 16};

@@ -15,7 +15,7 @@ std::vector<uint8_t> RandomBytes(size_t count, uint64_t salt) {
   return bytes;
 }
 
-// `features` (rows, 34) with zeros up to `stride` columns.
+// Returns `features` (rows, 34), padded with zeros to `stride` columns.
 std::vector<double> Padded(const std::vector<double>& features, size_t stride) {
   std::vector<double> padded(features.size() / kBoardFeatures * stride);
   for (size_t i = 0; i < features.size(); ++i) {

@@ -8,7 +8,8 @@ namespace penstock::check_bench {
 namespace {
 
 constexpr uint64_t kKey = 0x5851f42d4c957f2d;
-// Indices need more than 32 bits, and cross a multiple of 2^32 when a sample is one value.
+// The first sample. From here, indices need more than 32 bits, and with samples of one value they
+// cross a multiple of 2^32.
 constexpr uint64_t kFirst = (uint64_t{3} << 32) - 5;
 
 // The reference's result for the same values, in float.
@@ -53,8 +54,8 @@ void CheckInactive(Checker& checker) {
 template <typename T>
 void CheckAll(Checker& checker) {
   const std::string of = "dropout/" + std::string(NameOf<T>()) + "/";
-  // Sizes past the last whole vector and past the last whole block; when emulated, a thread then
-  // takes several vectors.
+  // These sizes are not whole vectors or whole blocks. On the emulation, a thread takes several
+  // vectors of the larger sizes.
   for (const auto& [samples, width] : {std::pair{1, 1}, {7, 1}, {3, 4096}, {37, 333}}) {
     if (!checker.Begin(of + std::to_string(samples) + "x" + std::to_string(width))) continue;
     CheckRate<T>(checker, 0.1, samples, width);

@@ -6,8 +6,8 @@
 namespace penstock::check_bench {
 namespace {
 
-// Values around the edges of fp16, scaled and unscaled: subnormal, largest and infinite; ties of
-// both formats.
+// Values around the limits of fp16, scaled and unscaled (subnormal, largest and infinite), and ties
+// of both formats.
 std::vector<float> Edges() {
   std::vector<float> values;
   for (float x : {0.0f, 0x1p-25f, 0x1.8p-25f, 0x1p-24f, 0x1.ffcp-15f, 0x1p-14f, 1.0f, 0x1.001p0f,

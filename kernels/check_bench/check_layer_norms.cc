@@ -5,12 +5,13 @@
 namespace penstock::check_bench {
 namespace {
 
-// A row is summed as `dim` floats in a tree of five levels with up to 32 in a row: 64 roundings,
-// then rounding to T.
+// The relative error of a row's sum. A lane adds up to 32 floats one after the other, and a tree of
+// up to five levels adds the lanes. That is fewer than 64 roundings in float; one rounding to T
+// follows.
 template <typename T>
 constexpr double kBound = kRounding<T> + 64 * kRounding<float>;
 
-// Noise around `offset`.
+// Random values around `offset`.
 template <typename T>
 std::vector<T> NoiseAt(double offset, size_t count) {
   std::vector<T> values = Noise<T>(count, 1, 2.0);
@@ -92,7 +93,8 @@ void CheckOntoSum(Checker& checker, size_t rows, size_t dim) {
   checker.True("rstd equals that of two launches", SameBytes(joint.rstd.Read(), apart.rstd.Read()));
 }
 
-// Mean 1,000, deviation 1: computing the variance as a difference of mean squares would lose it.
+// The mean is 1,000 and the deviation 1. Rounding would destroy a variance that is computed as a
+// difference of mean squares.
 void CheckLargeMean(Checker& checker, size_t dim) {
   Case<float> c(5, dim, 1000);
   Require(cuda::LayerNorm(c.x.data(), c.gamma.data(), c.beta.data(), float(kEpsilon), c.rows, c.dim,
@@ -154,7 +156,7 @@ void CheckAll(Checker& checker, size_t rows, size_t dim) {
 
 void CheckLayerNorms(Checker& checker) {
   for (size_t dim : {8, 64, 72, 256, 384, 512, 1024}) {
-    // 77 rows are more than one block has, and not whole blocks in any layout.
+    // In every layout, 77 rows need more than one block and do not fill the last one.
     for (size_t rows : {1, 77}) {
       CheckAll<float>(checker, rows, dim);
       CheckAll<Bf16>(checker, rows, dim);

@@ -12,7 +12,7 @@ std::vector<float> Weights(size_t rows) {
   return weights;
 }
 
-// Logits of up to `size`; NaN in the columns from `classes` on.
+// Returns logits of magnitude up to `size`, with NaN in the columns from `classes` on.
 template <typename T>
 std::vector<T> Logits(size_t samples, size_t classes, size_t stride, double size) {
   auto logits = Noise<T>(samples * stride, 1, size);
@@ -28,7 +28,8 @@ std::vector<float> Targets(size_t samples, size_t classes) {
   return targets;
 }
 
-// Column 0 (the losses) or 1 (how many classes are ahead) of results (samples, 2).
+// Returns column 0 (the losses) or 1 (the number of classes ahead of the target) of results
+// (samples, 2).
 std::vector<double> Column(size_t column, const std::vector<double>& results) {
   std::vector<double> values;
   for (size_t i = column; i < results.size(); i += 2) values.push_back(results[i]);

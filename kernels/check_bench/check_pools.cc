@@ -56,9 +56,9 @@ void CheckAll(Checker& checker) {
   if (checker.Begin("pool_position/" + of)) {
     CheckPosition<T>(checker, 1, 8);
     for (size_t columns : {64, 72, 128, 136})
-      CheckPosition<T>(checker, 203, columns);  // Few lanes.
+      CheckPosition<T>(checker, 203, columns);  // Uses few lanes.
     CheckPosition<T>(checker, 77, 64 * 24);
-    CheckPosition<T>(checker, 1001, 8);  // Many parts.
+    CheckPosition<T>(checker, 1001, 8);  // Sums many parts.
   }
 }
 

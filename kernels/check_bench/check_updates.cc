@@ -91,8 +91,8 @@ Expected CheckCase(Checker& checker, Case& c, const Rates& rates) {
   checker.RunTwice([&] { return Launch(c, scalars, device_norm); }, c.parameter, c.m, c.v, c.copy);
   const bool clip = clip_norm > 0 && norm * kScale > clip_norm;
   const Expected e = Update(c, rates, clip ? clip_norm / norm : kScale);
-  // About ten operations in float. In float, beta2 = 0.999 is off by 2e-8, which is 2e-5 of 1 -
-  // beta2.
+  // The kernel does about ten operations in float. As a float, beta2 = 0.999 is off by 2e-8, which
+  // is 2e-5 of 1 - beta2.
   checker.Close("parameter", c.parameter.Read(), e.parameter, 1e-5);
   checker.Close("m", c.m.Read(), e.m, 1e-6);
   checker.Close("v", c.v.Read(), e.v, 2e-5);
@@ -121,7 +121,7 @@ void CheckSmallDecay(Checker& checker) {
   checker.Bound("mean error of decay", std::abs(sum / double(count)), 3e-9);
 }
 
-// First step, with gradients near epsilon and then all zero.
+// Checks the first step, with gradients near epsilon and then all zero.
 void CheckEpsilon(Checker& checker) {
   Case c(500, 4e-8, /*has_moments=*/false);
   CheckCase(checker, c, {.step = 1});
@@ -151,7 +151,8 @@ void CheckUpdates(Checker& checker) {
   if (checker.Begin("update_adamw/one")) CheckAdamw(checker, 1, {});
   if (checker.Begin("update_adamw/unclipped")) CheckAdamw(checker, 5003, {.clip_norm = 1e6});
   if (checker.Begin("update_adamw/clipped")) CheckAdamw(checker, 5003, {.clip_norm = 0.5});
-  // The norm is 41, and that of the scaled gradient 20. Only the latter counts for clipping.
+  // The gradient's norm is 41; the scaled gradient's norm is 20. Only the latter counts for
+  // clipping.
   if (checker.Begin("update_adamw/clip_between")) CheckAdamw(checker, 5003, {.clip_norm = 30});
   if (checker.Begin("update_adamw/small_decay")) CheckSmallDecay(checker);
   if (checker.Begin("update_adamw/epsilon")) CheckEpsilon(checker);

@@ -17,7 +17,8 @@ std::vector<float> ToFloats(const std::vector<Bf16>& values) {
   return floats;
 }
 
-// c (n, m) = sum over k of a(i, k) b(j, k), rounded, row by row. The functions return the elements.
+// Returns the matrix c (n, m) in row order: c(i, j) is the sum over k of a(i, k) b(j, k), rounded.
+// The functions `a` and `b` return elements.
 template <typename A, typename B>
 std::vector<float> Product(size_t n, size_t m, size_t depth, A a, B b) {
   std::vector<float> c(n * m);
@@ -120,7 +121,7 @@ PlainAttention AttendPlainly(const std::vector<Bf16>& qkv, const std::vector<Bf1
   PlainAttention plain{std::vector<double>(dout.size()), std::vector<double>(qkv.size()),
                        std::vector<double>(shape.heads * n * n)};
   const auto x = ToFloats(qkv), g = ToFloats(dout);
-  const std::vector<double> unread(qkv.size());  // Not read, unlike the options.
+  const std::vector<double> unread(qkv.size());  // AttentionHead does not read it here.
   for (size_t b = 0; b < shape.samples; ++b) {
     for (size_t h = 0; h < shape.heads; ++h) {
       const size_t at = b * n * 3 * width + h * shape.head_dim;

@@ -37,7 +37,7 @@ struct GeluErf {
   }
 };
 
-// dy * slope(x). The gradient is the first argument.
+// Returns dy * slope(x). The first argument is the gradient dy.
 template <typename Form>
 struct TimesSlope {
   PENSTOCK_DEVICE static float Value(float dy, float x) { return dy * Form::Slope(x); }

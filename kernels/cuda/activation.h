@@ -1,8 +1,9 @@
-// GELU and sums of reference/activation.h on the GPU; tanh is a part of score.h.
+// GELU and the sums of reference/activation.h on the GPU; tanh is part of score.h.
 //
-// T is float or Bf16; sums and functions are taken in float. Arrays are device memory at multiples
-// of 16 bytes (else cudaErrorInvalidValue). Work is queued on `stream`; nothing is allocated and
-// nothing waits, so a launch may be captured into a graph. The same bits every time.
+// T is float or Bf16; sums and functions are computed in float. Arrays are device memory at
+// multiples of 16 bytes (else cudaErrorInvalidValue). Work is queued on `stream`; nothing is
+// allocated and nothing waits, so a launch may be captured into a graph. Results have the same bits
+// every time.
 #ifndef PENSTOCK_KERNELS_CUDA_ACTIVATION_H_
 #define PENSTOCK_KERNELS_CUDA_ACTIVATION_H_
 

@@ -5,7 +5,7 @@
 // queries' gradients. In the second half it takes 16 keys over all queries, with scores transposed,
 // and computes the gradients of keys and values. Scores are computed twice if one block of keys
 // holds them all (up to 64 tokens in bf16, 32 in float), else three times. In return no sum crosses
-// warps: no warp waits for another's sum, and every sum has one order
+// warps, so no warp waits for another's sum, and every sum has one order
 // (docs/internals/adr/2026-11-23-attention-backward-computes-scores-twice.md).
 #ifndef PENSTOCK_KERNELS_CUDA_ATTENTION_BACKWARD_H_
 #define PENSTOCK_KERNELS_CUDA_ATTENTION_BACKWARD_H_
@@ -123,7 +123,8 @@ PENSTOCK_DEVICE RowStatistics Finish(const Softmax& softmax) {
 }
 
 // The bias gradient is (64, 64) in shared memory, summed over the block's samples; the pointer is
-// null without one. A lane adds to, zeroes and stores the same elements: those of its tile's sums.
+// null if there is no bias gradient. A lane adds to, zeroes and stores the same elements: those of
+// its tile's sums.
 template <typename Function>
 PENSTOCK_DEVICE void ForBiasElements(unsigned query, Function function) {
   PENSTOCK_UNROLL for (unsigned column = 0; column < kBiasTokens; column += 8) {
@@ -209,8 +210,8 @@ PENSTOCK_DEVICE void KeyTile(const Sources<T>& from, unsigned key, const E& extr
       const unsigned row = key + RowOf(i % 4), column = query + i / 4 * 8 + ColumnOf(i % 4);
       float &x = p.c[i / 4][i % 4], &d = ds.c[i / 4][i % 4];
       const float factor = extras.Factor(column, row);
-      // Rows beyond the tokens have keys of zeros: harmless, and not stored. With a bias, all 64
-      // exist.
+      // Rows beyond the tokens have keys of zeros. They do no harm, and their results are not
+      // stored. With a bias, all 64 rows exist.
       const float probability =
           simt::Exp2(E::Unit() * extras.Score(x, column, row) - statistics.log_sum[column]);
       d = probability * (d * factor - statistics.mean[column]);
@@ -278,9 +279,9 @@ PENSTOCK_DEVICE void OneSample(const AttentionArguments<T>& a, unsigned sample, 
   }
 }
 
-// Registers that the kernel needs without spilling, rounded up to the next step at which one block
-// fewer (of four warps) fits a multiprocessor. For 64 tokens of bf16, four blocks fit with heads of
-// 16, three with 32, two with 64.
+// The number of registers with which the kernel does not spill, rounded up to the next step at
+// which a multiprocessor holds one block (of four warps) fewer. For 64 tokens of bf16, four blocks
+// fit with heads of 16, three with 32, two with 64.
 template <typename T, int kDim, bool kExtras>
 inline constexpr int kBackwardRegisters = kExtras || sizeof(T) == 4 || kDim == 64 ? 255
                                           : kDim == 32                            ? 168

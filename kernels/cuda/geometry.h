@@ -11,21 +11,21 @@
 namespace penstock::cuda {
 
 inline constexpr unsigned kThreads = 256;
-// Enough blocks to fill any GPU; with more items, a thread takes several. When emulated it is two,
-// so that arrays of a test's size reach that case.
+// Enough blocks to fill any GPU; with more items, a thread takes several. The emulation uses only
+// two blocks, so that arrays of a test's size reach that case.
 #if defined(PENSTOCK_SIMT_EMULATION)
 inline constexpr size_t kMostBlocks = 2;
 #else
 inline constexpr size_t kMostBlocks = 1 << 16;
 #endif
 
-// Blocks of kThreads for `items`, one item per thread.
+// Number of blocks of kThreads for `items`, with one item per thread up to kMostBlocks.
 constexpr unsigned BlocksFor(size_t items) {
   return static_cast<unsigned>(std::min((items + kThreads - 1) / kThreads, kMostBlocks));
 }
 
-// Sums over rows are computed in parts, whose results a second pass adds in order. There are at
-// most kMostParts parts, and a part has at least kLeastRows rows unless it is the only one.
+// Sums over rows are computed in parts; a second pass adds the parts in order. There are at most
+// kMostParts parts, and a part has at least kLeastRows rows unless it is the only one.
 inline constexpr size_t kMostParts = 256;
 inline constexpr size_t kLeastRows = 32;
 
@@ -38,14 +38,15 @@ PENSTOCK_HOST_DEVICE constexpr size_t FirstOf(size_t rows, unsigned parts, unsig
   return rows / parts * part + (part < rows % parts ? part : rows % parts);
 }
 
-// The same for sums of `columns` columns, with fewer parts if the columns alone fill a GPU.
+// Number of parts for sums of `columns` columns; it is smaller if the columns alone fill a GPU.
 inline constexpr size_t kEnoughSums = size_t{1} << 20;
 constexpr unsigned PartsOf(size_t rows, size_t columns) {
   return std::min(PartsOf(rows), static_cast<unsigned>(std::clamp<size_t>(
                                      kEnoughSums / std::max<size_t>(columns, 1), 1, kMostParts)));
 }
 
-// Lanes of a warp per row of `vectors` vectors. If rows are short, a warp takes several.
+// Number of a warp's lanes that share a row of `vectors` vectors. If rows are short, a warp takes
+// several.
 constexpr unsigned LanesFor(size_t vectors) { return vectors > 16 ? 32 : vectors > 8 ? 16 : 8; }
 
 // Layout of a layer norm's rows in a warp: `lanes` lanes per row, each with `chunks` vectors of 16

@@ -77,7 +77,7 @@ TEST(GeometryTest, AttentionWarpsTakeAllTilesInTheFewestRounds) {
 }
 
 TEST(GeometryTest, AttentionFitsSharedMemory) {
-  constexpr unsigned kMost = 227 * 1024;  // Of shared memory per block, on sm_90.
+  constexpr unsigned kMost = 227 * 1024;  // Bytes of shared memory per block, on sm_90.
   for (unsigned dim : {16u, 32u, 64u}) {
     for (unsigned tokens = 1; tokens <= kMostTokens; ++tokens) {
       EXPECT_LE(ForwardShared<Bf16>(tokens, dim), kMost / 2);

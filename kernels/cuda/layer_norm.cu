@@ -13,7 +13,7 @@ constexpr unsigned kWarps = kThreads / simt::kWarp;
 // A lane's position. kLanes lanes share a row; if rows are short, a warp takes several.
 template <typename T, int kLanes>
 struct Place {
-  static constexpr unsigned kRows = simt::kWarp / kLanes;  // Per warp.
+  static constexpr unsigned kRows = simt::kWarp / kLanes;  // Rows per warp.
   static constexpr int kSize = Vector<T>::kSize;
   unsigned lane = simt::Thread() % kLanes;
   unsigned row = simt::Thread() / kLanes;  // Within the block.
@@ -60,7 +60,7 @@ struct Row {
   }
 };
 
-// Loads x, or x + residual, which is stored and used as rounded to T.
+// Loads x. With a residual, loads x + residual instead, rounds it to T and stores it.
 template <typename T, int kLanes, int kChunks>
 PENSTOCK_DEVICE void LoadRow(const Forward<T>& f, const Place<T, kLanes>& place, size_t row,
                              Row<T, kLanes, kChunks>& values) {

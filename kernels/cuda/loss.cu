@@ -96,7 +96,7 @@ PENSTOCK_KERNEL void CrossEntropyBackwardKernel(const T* logits, const float* ta
   }
 }
 
-// A float represents every integer up to this.
+// A float represents every integer up to this one.
 constexpr size_t kMostClasses = size_t{1} << 24;
 
 bool AreClasses(size_t classes, size_t stride) {

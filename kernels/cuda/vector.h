@@ -16,7 +16,7 @@ struct alignas(16) Vector {
   T values[kSize];
 };
 
-// The same values as floats.
+// The values of a Vector<T>, as floats.
 template <typename T>
 struct Floats {
   float values[Vector<T>::kSize];

@@ -20,9 +20,9 @@ PENSTOCK_HOST_DEVICE constexpr uint64_t RandomBits(uint64_t key, uint64_t index)
   return x ^ (x >> 31);
 }
 
-// The values that dropout keeps, and the factor of those it keeps. Pure data.
+// Determines which values dropout keeps, and the factor that multiplies them. Pure data.
 struct Dropout {
-  uint64_t keep_below = uint64_t{1} << 32;  // Of 2^32: the probability of keeping a value.
+  uint64_t keep_below = uint64_t{1} << 32;  // Probability of keeping a value, times 2^32.
   float scale = 1.0f;                       // 1 / that probability.
 
   // REQUIRES: 0 <= rate < 1.
@@ -37,11 +37,12 @@ struct Dropout {
   }
 };
 
-// Dropout values that a kernel reads from device memory, so that a captured graph does not fix
+// Dropout parameters that a kernel reads from device memory, so that a captured graph does not fix
 // them.
 struct DropoutDraw {
-  uint64_t key = 0;           // Must be a hash.
-  uint64_t first_sample = 0;  // The kernel's first sample in the global batch: indices start there.
+  uint64_t key = 0;  // Must be a hash (see above).
+  // Position of the kernel's first sample in the global batch. Indices count from there.
+  uint64_t first_sample = 0;
 };
 
 }  // namespace penstock

@@ -40,7 +40,7 @@ TEST(Fp16Test, EveryNumberSurvives) {
 TEST(Fp16Test, RoundsToNearestTiesToEven) {
   EXPECT_EQ(ToFloat(FromFloat<Fp16>(1.0f + 0x1p-11f)), 1.0f);            // A tie, down to even.
   EXPECT_EQ(ToFloat(FromFloat<Fp16>(1.0f + 0x3p-11f)), 1.0f + 0x1p-9f);  // A tie, up to even.
-  EXPECT_EQ(ToFloat(FromFloat<Fp16>(0x1p-25f)), 0.0f);                   // Half the smallest one.
+  EXPECT_EQ(ToFloat(FromFloat<Fp16>(0x1p-25f)), 0.0f);  // Half the smallest subnormal.
   EXPECT_EQ(ToFloat(FromFloat<Fp16>(-0x1.8p-25f)), -0x1p-24f);
   EXPECT_EQ(ToFloat(FromFloat<Fp16>(65519.0f)), 65504.0f);
   EXPECT_EQ(ToFloat(FromFloat<Fp16>(65520.0f)), std::numeric_limits<float>::infinity());
@@ -55,7 +55,7 @@ TEST(RandomBitsTest, AreTheProjectsCounterRng) {
   }
 }
 
-// The reason why keys are hashed.
+// This is the reason why keys are hashed.
 TEST(RandomBitsTest, KeysThatAnIndexIsApartShareTheirBits) {
   constexpr uint64_t kGamma = 0x9e3779b97f4a7c15;
   for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(RandomBits(7 + 3 * kGamma, i), RandomBits(7, i + 3));

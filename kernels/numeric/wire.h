@@ -9,11 +9,11 @@
 namespace penstock {
 
 // A gradient is multiplied by a power of two before it is sent, so that only the rounding to Half
-// changes it. bf16 has float's range. fp16 keeps 11 bits of the multiple from 6e-5 up to 65,504.
-// That is 6e-8 to 64 of the gradient, with fewer bits down to 6e-11. The range includes AdamW's
-// epsilon, 1e-8, below which gradients hardly move a parameter. An element of a mean's gradient
-// reaches 64 only if training diverges. Larger elements become infinite, which shows in the step's
-// norm.
+// changes it. bf16 has float's range. fp16 keeps 11 bits of a multiple from 6e-5 up to 65,504. That
+// corresponds to gradients from 6e-8 to 64; gradients down to 6e-11 keep fewer bits. The range
+// includes AdamW's epsilon, 1e-8, below which gradients hardly move a parameter. An element of a
+// mean's gradient reaches 64 only if training diverges. Larger elements become infinite, which
+// shows in the step's norm.
 template <typename Half>
 inline constexpr float kWireScale = 1.0f;
 template <>

@@ -16,7 +16,7 @@ struct AdamwScalars {
   // The fraction that a parameter loses: decay rate * lr. Storing one minus this value in float
   // would be off by up to 3e-8, which is a fifth of a decay of 1e-7.
   T decay;
-  T gradient_scale;    // 1, or less if the norm is clipped.
+  T gradient_scale;    // 1, or less if the gradient is clipped.
   T correction1;       // 1 / (1 - beta1^step)
   T sqrt_correction2;  // 1 / sqrt(1 - beta2^step)
 
@@ -38,10 +38,10 @@ struct AdamwScalars {
 
 // The scalars that change from step to step on a device, which also clips.
 struct UpdateScalars {
-  // `decay` is that of parameters that decay; for the others it is 0. `gradient_scale` excludes
-  // clipping: it is 1, or one over the factor that the gradient was multiplied by.
+  // `decay` applies to parameters that decay; for the others the kernel uses 0. `gradient_scale`
+  // excludes clipping: it is 1, or one over the factor that the gradient was multiplied by.
   AdamwScalars<float> adamw;
-  float clip_norm;  // Of the scaled gradient; 0: no clipping.
+  float clip_norm;  // Largest norm of the scaled gradient; 0 disables clipping.
 };
 
 // A step whose gradient has a larger norm before clipping has diverged. The square of an element or

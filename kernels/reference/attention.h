@@ -34,11 +34,14 @@ struct AttentionOptions {
   // Dropout of the probabilities. The factor of (sample b, head h, query i, key j) is that of index
   // (((first_sample + b) heads + h) tokens + i) tokens + j.
   Dropout dropout;
-  uint64_t key = 0;           // Must be a hash: see kernels/numeric/counter_random.h.
-  uint64_t first_sample = 0;  // Makes a batch's parts drop what the whole batch would.
+  uint64_t key = 0;  // Must be a hash: see kernels/numeric/counter_random.h.
+  // Position of sample 0 in the global batch. The parts of a batch thus drop the same values as
+  // the whole batch.
+  uint64_t first_sample = 0;
 };
 
-// One sample and head. q, k and v point at its token 0; neighbouring tokens are `stride` apart.
+// The inputs of one sample and head. q, k and v point at token 0; neighbouring tokens are `stride`
+// apart.
 template <typename T>
 struct AttentionHead {
   AttentionHead(const T* qkv, const AttentionShape& s, const AttentionOptions<T>& o, size_t b,

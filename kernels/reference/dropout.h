@@ -11,7 +11,8 @@
 namespace penstock::reference {
 
 // y = x times the factors of the `count` indices from `first_index` on. The same call turns the
-// gradient of y into that of x. A copy if dropout is not active. x and y (count); y may be x.
+// gradient of y into that of x. If dropout is not active, y is a copy of x. x and y (count); y may
+// be x.
 template <typename T>
 void DropOut(const T* x, const Dropout& dropout, uint64_t key, uint64_t first_index, size_t count,
              T* y) {

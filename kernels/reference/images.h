@@ -28,7 +28,7 @@ struct PixelScale {
 
 struct ImageShape {
   size_t samples = 0, height = 0, width = 0;
-  size_t patch = 1;  // Side of a patch; divides height and width. 1: one pixel per patch.
+  size_t patch = 1;  // Side of a patch; divides height and width. 1 means one pixel per patch.
   size_t patches() const { return (height / patch) * (width / patch); }
   size_t patch_values() const { return patch * patch * kImageChannels; }
 };

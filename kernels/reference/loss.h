@@ -11,7 +11,8 @@
 
 namespace penstock::reference {
 
-// The sum over `count` values, in index order. Divide it by the samples of the global batch.
+// Returns the sum of the squared errors of `count` values, added in index order. To get the mean,
+// divide it by the number of samples in the global batch.
 template <typename T>
 double SquaredErrorSum(const T* prediction, const T* target, size_t count) {
   double sum = 0;
@@ -22,7 +23,8 @@ double SquaredErrorSum(const T* prediction, const T* target, size_t count) {
   return sum;
 }
 
-// The gradient of sum * weight by the prediction; weight is 1 / samples of the global batch.
+// Writes the gradient of sum * weight with respect to the prediction. `weight` is 1 / the number of
+// samples in the global batch.
 template <typename T>
 void SquaredErrorBackward(const T* prediction, const T* target, T weight, size_t count,
                           T* dprediction) {
@@ -31,15 +33,15 @@ void SquaredErrorBackward(const T* prediction, const T* target, T weight, size_t
   }
 }
 
-// Whether `target` is a class number: an integer in [0, classes). REQUIRES: T represents all of
-// those integers; float does up to 2^24.
+// Returns whether `target` is a class number, an integer in [0, classes). REQUIRES: T represents
+// all of those integers; float does up to 2^24.
 template <typename T>
 PENSTOCK_HOST_DEVICE bool IsClass(T target, size_t classes) {
   return target >= T(0) && target < static_cast<T>(classes) &&
          target == static_cast<T>(static_cast<size_t>(target));
 }
 
-// The sum over a row of exp(logit - largest).
+// Returns the sum over a row of exp(logit - largest).
 template <typename T>
 T ExponentialSum(const T* row, size_t classes, T largest) {
   T sum = 0;
@@ -47,8 +49,9 @@ T ExponentialSum(const T* row, size_t classes, T largest) {
   return sum;
 }
 
-// Whether class `c` ranks before the target by likelihood. Of equal logits the lower class number
-// is first. A NaN ranks before every number; everything ranks before a target whose logit is NaN.
+// Returns whether class `c` ranks before the target by likelihood. If logits are equal, the lower
+// class number ranks first. A NaN ranks before every number; everything ranks before a target whose
+// logit is NaN.
 template <typename T>
 PENSTOCK_HOST_DEVICE bool IsAhead(T logit, size_t c, T target_logit, size_t target) {
   return c != target && !(logit < target_logit || (logit == target_logit && c > target));
@@ -75,10 +78,10 @@ void Classify(const T* logits, const T* targets, size_t samples, size_t classes,
   }
 }
 
-// The gradient by the logits of the sum of weight times the losses of Classify(); zeros from column
-// `classes` on. dlogits (samples, stride) must not be logits; weight (samples). Samples of weight 0
-// are padding: only their weight is read, and their gradient is zero. The gradient of other samples
-// whose target is no class is NaN.
+// Writes the gradient, with respect to the logits, of the sum of weight times the losses of
+// Classify(). Columns from `classes` on become zero. dlogits (samples, stride) must not be logits;
+// weight (samples). Samples of weight 0 are padding: only their weight is read, and their gradient
+// is zero. The gradient of other samples whose target is no class is NaN.
 template <typename T>
 void SoftmaxCrossEntropyBackward(const T* logits, const T* targets, const T* weight, size_t samples,
                                  size_t classes, size_t stride, T* dlogits) {

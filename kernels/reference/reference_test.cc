@@ -313,8 +313,8 @@ TEST(NormalizeImagesTest, PutsPixelsIntoTheirPatches) {
   EXPECT_NEAR(out[0], 0.0, 1e-6);
 }
 
-// Worked out by hand: with bias correction, the first step moves by the learning rate against the
-// gradient's sign, for any gradient size.
+// The expected values are worked out by hand. With bias correction, the first step moves by the
+// learning rate against the gradient's sign, for any gradient size.
 TEST(AdamwTest, FirstStepMovesByTheLearningRate) {
   const double gradient[] = {3.0, -0.01};
   double parameter[] = {1.0, 1.0}, m[] = {0.0, 0.0}, v[] = {0.0, 0.0};

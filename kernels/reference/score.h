@@ -1,4 +1,5 @@
-// The end of the board model: turns the last layer's output into a prediction, and its backward.
+// The end of the board model: the step from the last layer's output to a prediction, forward and
+// backward.
 #ifndef PENSTOCK_KERNELS_REFERENCE_SCORE_H_
 #define PENSTOCK_KERNELS_REFERENCE_SCORE_H_
 
@@ -13,8 +14,9 @@ void Score(const T* scores, size_t stride, size_t rows, T* prediction) {
   for (size_t r = 0; r < rows; ++r) prediction[r] = std::tanh(scores[r * stride]);
 }
 
-// The gradient of the sum of weight (prediction - target)^2 by column 0 of scores. The other
-// columns of dscores (rows, stride) become zero. prediction, target and weight (rows).
+// Writes the gradient of the sum of weight (prediction - target)^2 with respect to column 0 of
+// scores. The other columns of dscores (rows, stride) become zero. prediction, target and weight
+// (rows).
 template <typename T>
 void ScoreBackward(const T* prediction, const T* target, const T* weight, size_t rows,
                    size_t stride, T* dscores) {

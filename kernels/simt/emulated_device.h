@@ -27,7 +27,7 @@
 
 namespace penstock::simt {
 
-// The most that a block may have, on the GPUs that the kernels are for.
+// The most threads that a block may have on the supported GPUs.
 inline constexpr unsigned kMostThreads = 1024;
 inline constexpr unsigned kMostShared = 227 * 1024;
 // Gives each later block `bytes` of shared memory, as on a smaller GPU.
@@ -59,8 +59,9 @@ void SyncWarp();
 struct Shown {
   uint64_t words[4];
 };
-// Waits until all lanes have shown theirs. The result has 32 elements and stays valid until the
-// lane's next call but one.
+// Shows `mine` and waits until all lanes of the warp have shown a value. Returns the values of the
+// 32 lanes. They stay valid through this lane's next call and are overwritten by the call after
+// that.
 const Shown* ShowWarp(const Shown& mine);
 
 template <typename T>

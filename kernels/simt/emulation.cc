@@ -23,15 +23,15 @@ struct Lane {
   Fiber fiber;
   Wait wait = Wait::kNone;
   std::vector<Copy> copies;
-  unsigned shows = 0;  // Calls of ShowWarp().
+  unsigned shows = 0;  // Number of calls of ShowWarp().
 };
 
 struct Block {
   Grid grid;
   unsigned x = 0, y = 0;
   std::unique_ptr<unsigned char[]> shared;
-  std::vector<std::unique_ptr<Lane>> lanes;  // At least grid.threads.
-  std::vector<Shown> shown;                  // Two sets of 32 per warp.
+  std::vector<std::unique_ptr<Lane>> lanes;  // At least grid.threads lanes.
+  std::vector<Shown> shown;                  // Two sets of 32 values per warp.
   unsigned running = 0;
 };
 

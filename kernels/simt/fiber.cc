@@ -28,8 +28,8 @@ static void __sanitizer_finish_switch_fiber(void*, const void**, size_t*) {}
 #endif
 #if defined(PENSTOCK_TSAN)
 #include <sanitizer/tsan_interface.h>
-// For the functions that a finished fiber never leaves: instrumented, each start would leave a few
-// calls on the stack that TSan keeps for the fiber.
+// Marks the functions that a finished fiber never leaves. If they were instrumented, each start
+// would leave a few calls on the stack that TSan keeps for the fiber.
 #define PENSTOCK_NOT_SEEN_BY_TSAN __attribute__((disable_sanitizer_instrumentation))
 #else
 #define PENSTOCK_NOT_SEEN_BY_TSAN
@@ -79,7 +79,8 @@ Fiber::~Fiber() { __tsan_destroy_fiber(own_thread_); }
 void Fiber::Start(std::function<void()> body) {
   body_ = std::move(body);
   done_ = false;
-  // Six registers, then the address that the first switch returns to, at a multiple of 16.
+  // The stack holds six registers, then, at a multiple of 16, the address that the first switch
+  // returns to.
   auto top = reinterpret_cast<uintptr_t>(stack_.get() + kStackBytes) / 16 * 16;
   auto* words = reinterpret_cast<void**>(top - 16);
   words[1] = nullptr;  // Return address of Enter(), which never returns.

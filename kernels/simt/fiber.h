@@ -32,13 +32,15 @@ class Fiber {
   std::unique_ptr<char[]> stack_;
   std::function<void()> body_;
   bool done_ = true;
-  void* own_ = nullptr;  // Stack pointers of the sides that are not running.
+  // The saved stack pointers of the fiber and of its caller. Only the one of the side that is not
+  // running is valid.
+  void* own_ = nullptr;
   void* caller_ = nullptr;
-  // For AddressSanitizer.
+  // Used only by AddressSanitizer.
   void* own_fake_stack_ = nullptr;
   const void* caller_stack_ = nullptr;
   size_t caller_stack_bytes_ = 0;
-  // For ThreadSanitizer, which sees each stack as a thread.
+  // Used only by ThreadSanitizer, which sees each stack as a thread.
   void* own_thread_;
   void* caller_thread_ = nullptr;
 };

@@ -6,8 +6,8 @@
 //   BlockX() BlockY() GridX() Thread() Threads()  indices; a block has one dimension
 //   Shared()                                      the block's dynamic memory, aligned to 16 bytes
 //   kSaveRegisters                                whether to recompute rather than keep values
-//   Anew(x)                                       x, but the compiler takes it for another value
-//   SyncBlock() SyncWarp()                        every thread of the block, of the warp
+//   Anew(x)                                       x, which the compiler then treats as a new value
+//   SyncBlock() SyncWarp()                        barriers of the block, of the warp
 //   ShuffleXor(x, mask) Shuffle(x, lane)          need whole warps
 //   LoadMatrices(r, row) LoadMatricesTransposed   ldmatrix .x4
 //   MmaBf16(c, a, b)                              mma m16n8k16, fp32 sums
@@ -21,8 +21,8 @@ namespace penstock::simt {
 inline constexpr unsigned kWarp = 32;
 
 struct Grid {
-  unsigned x = 1, y = 1;  // Blocks.
-  unsigned threads = 1;   // Per block; whole warps if a warp's threads work together.
+  unsigned x = 1, y = 1;  // Number of blocks in each dimension.
+  unsigned threads = 1;   // Threads per block; whole warps if a warp's threads work together.
   unsigned shared = 0;    // Bytes of dynamic shared memory.
 };
 
