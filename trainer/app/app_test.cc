@@ -39,7 +39,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Help without its line breaks.
+// Returns the help `text` with its line breaks and indents replaced by single spaces.
 std::string OnOneLine(absl::string_view text) {
   return absl::StrJoin(absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty()), " ");
 }

@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// Resolves --image-mean auto and --image-std auto: returns the statistics that `manifest` has for
+// Resolves --image-mean auto and --image-std auto. Returns the statistics that `manifest` has for
 // the training images of the tensor `image` of `spec`. kInvalidArgument: the manifest has none (the
 // message says what to do), or `spec` decodes no such images.
 absl::StatusOr<PixelStatistics> AutoPixels(const Manifest& manifest, const v1::DecodeSpec& spec);

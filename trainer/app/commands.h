@@ -45,16 +45,16 @@ struct PredictOptions {
   std::vector<std::string> fens;
   std::vector<std::string> images;
   RecordsFlags records;
-  std::string output = "predictions.npz";  // For records.
-  std::string json;                        // Not for records.
+  std::string output = "predictions.npz";  // The file that predictions of records are written to.
+  std::string json;                        // The file of the results as JSON; none if empty.
 };
 
 // `options` must outlive `app`.
 void AddPredictOptions(CLI::App& app, PredictOptions& options);
 
-// The model's score of each position, in order: the score that it was trained on, in (-1, 1).
-// kInvalidArgument: a FEN is invalid; the message has its number and the reason. Other errors are
-// those of LoadCheckpoint().
+// Returns the model's score of each position, in order, in (-1, 1). It predicts the score that it
+// was trained on. kInvalidArgument: a FEN is invalid; the message has its number and the reason.
+// Other errors are those of LoadCheckpoint().
 absl::StatusOr<std::vector<float>> Predict(const std::string& checkpoint,
                                            const std::vector<std::string>& fens);
 
@@ -69,7 +69,7 @@ absl::Status RunPredict(const PredictOptions& options);
 struct EvaluateOptions {
   std::string checkpoint;
   RecordsFlags records;
-  std::string confusion_matrix;  // A PNG file; empty: none.
+  std::string confusion_matrix;  // The PNG file to write; none if empty.
   std::string json;
 };
 
@@ -81,8 +81,8 @@ absl::Status CheckEvaluate(const EvaluateOptions& options);
 
 // Prints a line, or JSON. On the same machine and the same kind of device, the result equals the
 // training's own evaluation bit for bit. Also writes the confusion matrix if asked to.
-// kFailedPrecondition: CheckHasConfusions(). Other errors are those of OpenJudgedRecords() and
-// Evaluate(). REQUIRES: CheckEvaluate().
+// kFailedPrecondition: an error of CheckHasConfusions(). Other errors are those of
+// OpenJudgedRecords() and Evaluate(). REQUIRES: CheckEvaluate().
 absl::Status RunEvaluate(const EvaluateOptions& options);
 
 // The centipawns that have this score, by the formula of docs/reference/decode_operations.md with
@@ -102,9 +102,9 @@ struct ProductsOptions {
 // `options` must outlive `app`.
 void AddProductsOptions(CLI::App& app, ProductsOptions& options);
 
-// One line per product, and one for all of them.
+// Returns one line per product, and one for all of them.
 std::string ProductsTable(const std::vector<ProductRate>& products);
-// The same as JSON for programs.
+// Returns the same numbers as JSON for programs.
 std::string ProductsJson(const ProductsOptions& options, const DeviceInfo& device,
                          const std::vector<ProductRate>& products);
 

@@ -22,8 +22,8 @@ class ConfusionMatrix {
   // REQUIRES: classes > 0.
   explicit ConfusionMatrix(size_t classes) : classes_(classes), counts_(classes * classes) {}
 
-  // `logits` are (labels.size(), classes). Of equally likely classes, the lowest number counts, as
-  // in evaluations. REQUIRES: every label is a class number.
+  // `logits` are (labels.size(), classes). If classes are equally likely, the one with the lowest
+  // number counts, as in evaluations. REQUIRES: every label is a class number.
   void Add(std::span<const float> logits, std::span<const float> labels);
 
   uint64_t records() const;

@@ -106,7 +106,7 @@ TEST_F(DeviceCuptiTraceTest, WhereItRefusesMarksTakeItsPlace) {
   EXPECT_EQ(training_.device_times()->source, "marks");
 }
 
-// Records whether all queued work has been waited for while CUPTI records.
+// Sets `waited` if the backend waits for all computing work while CUPTI records.
 class WaitsWhileRecording final : public ForwardingDevice {
  public:
   WaitsWhileRecording(std::unique_ptr<Device> device, FakeCupti& fake, bool& waited)

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-constexpr uint64_t kMostStepsPerLaunch = 100;  // Each step of a launch has a place for its batch.
+constexpr uint64_t kMostStepsPerLaunch = 100;  // Each step of a launch takes a slot for its batch.
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 }  // namespace

@@ -32,8 +32,8 @@ struct DeviceFlags {
 // `flags` must outlive `app`. Sets the group of the options that are added next.
 void AddDeviceOptions(CLI::App& app, DeviceFlags& flags);
 
-// If no launch can ever have as many steps as requested, the reason and the --look-ahead that is
-// needed; else empty.
+// If no launch can ever have as many steps as requested, returns the reason and the --look-ahead
+// that is needed; otherwise an empty string.
 std::string LaunchesLackSlots(uint64_t steps_per_launch, uint64_t look_ahead_bytes,
                               uint64_t slot_bytes);
 
@@ -46,10 +46,10 @@ struct DeviceChoice {
 // kInvalidArgument: not auto, cpu, cuda or cuda:N.
 absl::StatusOr<DeviceChoice> ParseDevice(absl::string_view device);
 
-// Which of `gpus` GPUs the rank `local_rank` of its host uses: the named one, else the only one
-// that the launcher makes visible, else GPU `local_rank`. With `allow_shared`, ranks wrap around to
-// the first GPU. kInvalidArgument: there is no such GPU. Two ranks on one GPU are detected when
-// they connect.
+// Returns which of the `gpus` GPUs is used by the rank that has number `local_rank` on its host. It
+// is the named GPU, else the only one that the launcher makes visible, else GPU `local_rank`. With
+// `allow_shared`, ranks wrap around to the first GPU. kInvalidArgument: there is no such GPU. Two
+// ranks on one GPU are detected when they connect.
 absl::StatusOr<size_t> ChooseGpu(const DeviceChoice& choice, size_t local_rank, size_t gpus,
                                  bool allow_shared);
 

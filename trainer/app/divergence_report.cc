@@ -31,7 +31,7 @@ Json RecordJson(uint64_t id, const Manifest& manifest) {
 
 std::string DivergenceJson(const Divergence& divergence, const Manifest& manifest) {
   Json rows = Json::array();
-  // Per row: the prediction, or the loss and the class.
+  // The number of results per row: 1 for a prediction, 2 for a loss and a class.
   const size_t results = std::max<size_t>(
       1, divergence.predictions.size() / std::max<size_t>(1, divergence.batch.rows));
   for (size_t row = 0; row < divergence.batch.rows; ++row) {

@@ -14,8 +14,9 @@ namespace penstock {
 // whether the model's prediction for it was a number.
 std::string DivergenceJson(const Divergence& divergence, const Manifest& manifest);
 
-// Writes this as diverged-step-N<mark>.json into `folder` (empty: the current one). Returns a line
-// to print: the file's path, or why it could not be written.
+// Writes DivergenceJson() to the file diverged-step-N<mark>.json in `folder`, or in the current
+// folder if `folder` is empty. Returns a line to print: the file's path, or why it could not be
+// written.
 std::string ReportDivergence(const Divergence& divergence, const Manifest& manifest,
                              const std::string& folder, const std::string& mark = "");
 

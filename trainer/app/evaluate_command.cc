@@ -47,7 +47,7 @@ absl::StatusOr<Evaluation> EvaluateWith(JudgedRecords& judged, BatchReader& read
   return Evaluate(*judged.backend, reader, *judged.input, train_mean);
 }
 
-// The same evaluation; also writes the picture.
+// Does the same evaluation, and writes the confusion matrix as a picture.
 absl::StatusOr<Evaluation> EvaluateConfusions(const EvaluateOptions& options,
                                               JudgedRecords& judged) {
   PENSTOCK_RETURN_IF_ERROR(CheckHasConfusions(judged.info.model));
@@ -59,7 +59,8 @@ absl::StatusOr<Evaluation> EvaluateConfusions(const EvaluateOptions& options,
   return evaluation;
 }
 
-// If labels mean other classes, the results of the evaluation mean nothing.
+// Checks that labels mean the model's classes. Otherwise the results of the evaluation mean
+// nothing.
 absl::Status CheckSameClasses(const JudgedRecords& judged) {
   const std::string difference = judged.name_difference();
   if (difference.empty()) return absl::OkStatus();

@@ -31,7 +31,7 @@ class EventFile {
   // Writes an event with the current time.
   void Write(uint64_t step, std::initializer_list<Scalar> scalars);
   bool is_open() const { return file_ != nullptr; }
-  // An error if a write has failed since Open().
+  // Returns an error if a write has failed since Open().
   absl::Status status() const;
 
  private:

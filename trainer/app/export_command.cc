@@ -35,7 +35,7 @@ std::map<std::string, std::string> Metadata(const CheckpointInfo& info) {
   return metadata;
 }
 
-// Refuses to overwrite the trainings' own files: a typing error must not cost one.
+// Refuses to overwrite files that trainings write, so that a typing error cannot destroy one.
 absl::Status CheckTarget(const ExportOptions& options) {
   std::error_code none;
   if (!absl::EndsWith(options.output, ".ckpt") &&

@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-// This many bytes hold any cursor.
+// A host's cursor as ranks exchange it. The array is large enough for any cursor.
 struct CursorText {
   char text[256] = {};
 };
@@ -38,7 +38,8 @@ absl::Status HostsDiffer(absl::string_view before, uint64_t own, absl::string_vi
                                                  "'s host has ", before, theirs, ": ", cure));
 }
 
-// Counts rows of whole batches: the positions of one host's data mean nothing to other hosts.
+// Counts positions in rows of the batches of all hosts, because a position in one host's data means
+// nothing to other hosts.
 class HostInput final : public Input {
  public:
   HostInput(Input& host, size_t hosts, uint64_t global_batch_size, uint64_t position)
@@ -59,7 +60,7 @@ class HostInput final : public Input {
   Input& host_;
   const size_t hosts_;
   const uint64_t global_batch_size_;
-  uint64_t position_;  // Of the next batch.
+  uint64_t position_;  // Position of the next batch.
 };
 
 }  // namespace
@@ -153,7 +154,8 @@ absl::Status HostShards::CompareCounts(Communicator& ranks, uint64_t steps,
 
 absl::StatusOr<std::string> HostShards::GatherCursors(Communicator& ranks,
                                                       const std::string& own) const {
-  // With a space, `own` is the text that was read: no step was applied since.
+  // If `own` has a space, it is the text with all hosts' cursors that was read from a checkpoint:
+  // no step has been applied since.
   if (!apart() || absl::StrContains(own, ' ')) return own;
   CursorText text;
   own.copy(text.text, sizeof(text.text) - 1);

@@ -32,25 +32,25 @@ absl::StatusOr<HostPlace> FindHost(Communicator& ranks, const RankInfo& info);
 // Thread-compatible.
 class HostShards {
  public:
-  // Treats all ranks as one host's unless --shard-by local-rank is given.
+  // Treats all ranks as ranks of one host unless --shard-by local-rank is given.
   static absl::StatusOr<HostShards> Find(Communicator& ranks, const TrainerOptions& options);
 
-  // Whether there are several hosts, each with its own data.
+  // Whether there are several hosts, each with data of its own.
   bool apart() const { return place_.hosts > 1; }
   // Sets the rows of a step that this rank's host reads, and this rank's part of them.
   void Divide(LoaderOptions& loader) const;
   // Wraps `host` so that its batches count as parts of batches of all hosts. Positions count the
-  // rows of all hosts since the training began, which has done `step` steps. Returns null if there
-  // is one host. Borrows `host`.
+  // rows of all hosts since the training began. The training has done `step` steps. Returns null if
+  // there is one host. Borrows `host`.
   std::unique_ptr<Input> Join(Input& host, const TrainerOptions& options, uint64_t step) const;
 
   // All ranks must call these. kInvalidArgument: ranks of one host differ; the message names them.
   absl::Status CompareOrders(Communicator& ranks, uint64_t order_fingerprint) const;
   // kInvalidArgument: hosts differ.
   absl::Status CompareCounts(Communicator& ranks, uint64_t steps, bool has_holdout) const;
-  // The cursors of all hosts, in host order, as a checkpoint stores them.
+  // Returns the cursors of all hosts, in host order, as a checkpoint stores them.
   absl::StatusOr<std::string> GatherCursors(Communicator& ranks, const std::string& own) const;
-  // This host's cursor. kInvalidArgument: the cursors are from another number of hosts.
+  // Returns this host's cursor. kInvalidArgument: the cursors are from another number of hosts.
   absl::StatusOr<Cursor> OwnCursor(absl::string_view cursors) const;
 
  private:

@@ -108,7 +108,7 @@ TEST_F(HostShardsTest, NonsenseOfAnotherRankIsNoCursor) {
       EXPECT_THAT(shards.GatherCursors(*ranks, Cursor().ToString()),
                   StatusIs(absl::StatusCode::kInternal, HasSubstr("rank 1 reports host")));
     }
-    Nonsense nothing(0);  // Says that it is on host 0 too, and has no cursor yet.
+    Nonsense nothing(0);  // This rank says that it is on host 0 too, and that it has no cursor yet.
     EXPECT_OK(shards.GatherCursors(nothing, Cursor().ToString()));
   });
 }

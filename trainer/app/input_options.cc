@@ -62,7 +62,7 @@ LoaderOptions ToLoaderOptions(const TrainerOptions& options,
   loader.report = [mark = RankMark(options.rank)](absl::string_view line) {
     PrintEscaped(stderr, "penstock: %s%s\n", mark, line);
   };
-  loader.record_ids = true;  // Named in the report if a step diverges.
+  loader.record_ids = true;  // The report of a diverged step names records by their IDs.
   loader.plan.seed = options.seed;
   ShareHost(options.rank.local_size, ReadMachineLimits(), loader);
   return loader;

@@ -12,8 +12,8 @@
 
 namespace penstock {
 
-// Errors that Validate() cannot detect: server:PATH with servers that have no such manifest, or a
-// file without a token.
+// Finds errors that Validate() cannot detect: server:PATH with servers that have no such manifest,
+// or a file without a token.
 absl::Status CheckInput(const TrainerOptions& options);
 
 // The options that training and evaluation share: all but the split, shuffling and length.

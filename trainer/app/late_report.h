@@ -29,7 +29,7 @@ class LateReport {
     recorder_ = recorder;
   }
 
-  // `late`, as LateWatch passes it, and a second line about the steps if there are any.
+  // Returns `late`, as LateWatch passes it, and a second line about the steps if there are any.
   std::string Lines(absl::string_view late) const;
   // Prints these lines on stderr.
   void Tell(absl::string_view late) const;

@@ -17,10 +17,10 @@ namespace penstock {
 // The format that --dtype chooses.
 InputFormat FormatOf(const TrainerOptions& options, const ModelConfig& model);
 
-// `ranks`, `late` and `gate` (null, or around the communicator of `ranks`) must outlive the
-// backend. With a gate, gradients also go through a gate like it. Rank 0 prints the memory that a
-// GPU will take, or the options that have no effect on the CPU. Errors name the option.
-// kFailedPrecondition: there is no such device; the message says why.
+// `ranks`, `late` and `gate` must outlive the backend. `gate` is null, or wraps the communicator of
+// `ranks`; then gradients also go through a gate like it. Rank 0 prints the memory that a GPU will
+// take, or the options that have no effect on the CPU. Errors name the option. kFailedPrecondition:
+// there is no such device; the message says why.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& options,
                                                      const ModelConfig& model, RankGroup& ranks,
                                                      GatedCommunicator* gate,

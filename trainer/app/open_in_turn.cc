@@ -13,7 +13,7 @@ namespace {
 
 std::string Key(size_t rank) { return absl::StrCat("rank ", rank, " has opened its data"); }
 
-// One rank's waiting for other ranks.
+// Lets one rank wait for other ranks, and reports late ones.
 class Turn {
  public:
   Turn(const RankInfo& info, StoreClient& store, const OpenInTurnOptions& options)
@@ -44,7 +44,8 @@ absl::Status Turn::WaitFor(size_t rank) {
   }
 }
 
-// Returns rank 0 alone while rank 0 has not opened its data.
+// Returns the ranks that have not opened their data; only rank 0 if it is one of them, because the
+// others then wait for it.
 std::vector<size_t> Turn::NotOpened() const {
   std::vector<size_t> ranks;
   for (size_t rank = 0; rank < info_.world_size; ++rank) {

@@ -1,4 +1,5 @@
-// Opens the data of all ranks in turn. It may have to be indexed first, for any length of time.
+// Opens the data of all ranks in turn. Data may have to be indexed first, which can take any length
+// of time.
 #ifndef PENSTOCK_TRAINER_APP_OPEN_IN_TURN_H_
 #define PENSTOCK_TRAINER_APP_OPEN_IN_TURN_H_
 
@@ -14,7 +15,8 @@
 namespace penstock {
 
 struct OpenInTurnOptions {
-  std::function<bool()> should_stop = {};  // Polled while waiting. Empty: never stops.
+  // Polled while waiting; true stops the wait. If empty, nothing stops it.
+  std::function<bool()> should_stop = {};
   // Called each time this rank has waited another `late_after`, with a line that names the ranks
   // whose data is not open yet.
   absl::Duration late_after = absl::Seconds(60);

@@ -129,7 +129,7 @@ void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
   AddProfileOptions(app, o.profile);
 }
 
-// Two outputs in one file would overwrite each other.
+// Checks that no two outputs have the same file, because they would overwrite each other.
 absl::Status CheckFilesDiffer(const TrainerOptions& o) {
   std::map<std::string, const char*> flags;
   const std::pair<const char*, std::string> files[] = {
@@ -146,8 +146,8 @@ absl::Status CheckFilesDiffer(const TrainerOptions& o) {
   return absl::OkStatus();
 }
 
-// For hosts with data of their own. Proposes multiples of the virtual shards too, so that the next
-// check does not refuse them.
+// Checks that all ranks get equally many rows, as hosts with data of their own need. The proposed
+// numbers are also multiples of the virtual shards, so that the next check does not refuse them.
 absl::Status CheckEqualRows(const TrainerOptions& options) {
   const uint64_t batch = options.global_batch_size, ranks = options.rank.world_size;
   if (batch % ranks == 0) return absl::OkStatus();
@@ -160,8 +160,8 @@ absl::Status CheckEqualRows(const TrainerOptions& options) {
                    below, " or ", below + unit));
 }
 
-// Checks this rank's share of `options.steps`. 0 means the default number of a diagnosis, which is
-// enough.
+// Checks that this rank's share of `options.steps` is enough for a diagnosis. 0 means the default
+// number, which is enough.
 absl::Status CheckDiagnosedSteps(const TrainerOptions& options) {
   const uint64_t steps = options.steps;
   if (!options.profile.diagnoses() || steps == 0 || steps >= kLeastDiagnosedSteps) {

@@ -30,14 +30,14 @@ absl::Status CheckDtype(absl::string_view dtype, const ModelConfig& model);
 struct TrainerOptions {
   std::string manifest;
   SourceFlags source;
-  std::string eval_spec;  // Empty: EvalSpecOf() the spec of `source`.
+  std::string eval_spec;  // If empty, EvalSpecOf() the spec of `source`.
   std::string dtype = kAutoValue;
 
   std::string model = "tiny";
   bool attention_bias = false;
   ImageFlags image;
-  double dropout = -1;       // -1: the model's.
-  double head_dropout = -1;  // The same.
+  double dropout = -1;       // -1 means the model's own rate.
+  double head_dropout = -1;  // -1 means the model's own rate.
   DeviceFlags device;
   std::string gemm = std::string(DefaultGemm());
   std::string precision = "fp32";
@@ -47,7 +47,7 @@ struct TrainerOptions {
   uint64_t global_batch_size = 256;
   uint64_t accumulate = 1;
   uint64_t seed = 0;
-  uint64_t epochs = 0;  // 0: one, or as many as `steps` needs.
+  uint64_t epochs = 0;  // Passes over the data; 0 means one, or as many as `steps` needs.
   uint64_t steps = 0;
   double learning_rate = 1e-3;
   std::string lr_schedule = "constant";
@@ -88,7 +88,7 @@ struct TrainerOptions {
   // The wire dtype of board records: "packed", "i8" or "f32".
   absl::string_view BoardDtype() const;
 
-  // Passes over the data; 0: no limit.
+  // Most passes over the data; 0 means no limit.
   uint64_t EpochLimit() const { return epochs == 0 && steps == 0 ? 1 : epochs; }
 };
 

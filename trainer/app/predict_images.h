@@ -25,16 +25,16 @@ struct ImagePrediction {
   std::vector<LikelyClass> classes;  // The likeliest first, at most five.
 };
 
-// The operations that turn files into the model's images: the operation of tensor `image` in the
-// spec of the training's evaluations, after EvalSpecOf(), because a file has no number to seed
-// random draws. Without such an operation, resizes the shorter side to side x 8/7 and takes the
+// Returns the operations that turn files into the model's images. They are those of tensor `image`
+// in the spec of the training's evaluations, after EvalSpecOf(), because a file has no number to
+// seed random draws. If the spec has none, they resize the shorter side to side x 8/7 and take the
 // central crop. Prints on stderr which operations still draw at random. kInvalidArgument: the
 // checkpoint's spec is invalid, or gives other images than the model reads.
 absl::StatusOr<ImageOps> OpsFor(const CheckpointInfo& info);
 
-// Predictions in the order of `files`, which are JPEG or PNG. kFailedPrecondition: the checkpoint
-// is of a model of boards. Other errors are those of LoadCheckpoint(), and, with the file's name,
-// those of ImageTransform::Apply() and ReadTextFile().
+// Returns predictions in the order of `files`, which are JPEG or PNG. kFailedPrecondition: the
+// checkpoint is of a model of boards. Other errors are those of LoadCheckpoint(), and, with the
+// file's name, those of ImageTransform::Apply() and ReadTextFile().
 absl::StatusOr<std::vector<ImagePrediction>> PredictImages(const std::string& checkpoint,
                                                            const std::vector<std::string>& files);
 

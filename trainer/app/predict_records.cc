@@ -46,7 +46,7 @@ absl::Status Predict(CpuBackend& backend, const BatchRows& rows, std::vector<flo
   return absl::OkStatus();
 }
 
-// A warning only: predictions do not depend on labels.
+// Only warns, because predictions do not depend on labels.
 void TellOfOtherClasses(const JudgedRecords& judged) {
   const std::string difference = judged.name_difference();
   if (difference.empty()) return;

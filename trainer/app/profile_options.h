@@ -14,7 +14,7 @@
 namespace penstock {
 
 struct ProfileOptions {
-  std::string steps = {};  // "500:520"; empty: none.
+  std::string steps = {};  // Steps to trace, as "500:520"; none if empty.
   std::string file = "penstock-trace.json";
   bool synthetic_data = false;
   uint64_t replay_batches = 0;
@@ -24,14 +24,14 @@ struct ProfileOptions {
   // "trace.rank1.json".
   std::string FileOf(uint32_t rank) const;
 
-  // In a diagnosis half of the steps do not train, so nothing may be saved.
+  // Whether this is a diagnosis. Half of its steps do not train, so nothing may be saved.
   bool diagnoses() const { return synthetic_data || replay_batches > 0 || no_allreduce; }
 
   // kInvalidArgument: the message names the option.
   absl::Status Validate() const;
 };
 
-// The fewest steps of a diagnosis: two of each half, the first of which does not count.
+// The fewest steps of a diagnosis. Each of its halves needs two, because the first does not count.
 inline constexpr uint64_t kLeastDiagnosedSteps = 4;
 
 // Parses "first:last" into [first, last), with steps counted from 1. kInvalidArgument: another

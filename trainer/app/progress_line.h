@@ -36,7 +36,7 @@ class ProgressLine {
   bool on_screen_ = false;
   Clock::time_point next_{};
   StepReport last_;
-  // Since the previous line.
+  // Sums since the previous line.
   double losses_ = 0;
   uint64_t steps_ = 0;
   uint64_t rows_ = 0;

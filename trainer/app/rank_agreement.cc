@@ -15,8 +15,8 @@
 namespace penstock {
 namespace {
 
-// Options that belong to a rank or its host, not to the training. The order fingerprint compares
-// the data itself; only rank 0 has checkpoints.
+// Returns the options that belong to a rank or its host, not to the training. The order fingerprint
+// compares the data itself; only rank 0 has checkpoints.
 const std::set<std::string>& OwnOptions() {
   static const auto* own = new std::set<std::string>{"rank",
                                                      "world-size",
@@ -84,7 +84,7 @@ std::string ValueOf(const nlohmann::json& settings, const std::string& name) {
   return value != settings.end() && value->is_string() ? value->get<std::string>() : "not known";
 }
 
-// The settings that rank `rank` sent.
+// Parses the settings that rank `rank` sent.
 absl::StatusOr<nlohmann::json> ParseSettings(const std::string& text, size_t rank) {
   nlohmann::json settings = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (settings.is_object()) return settings;
@@ -92,7 +92,7 @@ absl::StatusOr<nlohmann::json> ParseSettings(const std::string& text, size_t ran
       "rank ", rank, " sent settings that cannot be parsed: start all ranks from the same build"));
 }
 
-// The first setting that differs; empty if all agree.
+// Describes the first setting that differs; empty if all agree.
 std::string Difference(const nlohmann::json& zero, const nlohmann::json& other, size_t rank) {
   nlohmann::json all = zero;
   all.update(other);

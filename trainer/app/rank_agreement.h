@@ -19,8 +19,8 @@ namespace penstock {
 // Names and values that must be equal on all ranks.
 using SharedSettings = std::map<std::string, std::string>;
 
-// The options of a printed configuration (--print-config) that must be equal on all ranks. Excludes
-// paths, addresses and other options that may differ.
+// Returns the options of a printed configuration (--print-config) that must be equal on all ranks.
+// Leaves out paths, addresses and other options that may differ.
 SharedSettings SharedOptions(absl::string_view config);
 
 // kInvalidArgument on every rank: a setting differs from rank 0's; the message has both values and

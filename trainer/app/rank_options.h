@@ -34,7 +34,8 @@ struct RankFlags {
   size_t bucket_floats() const;  // REQUIRES: Validate() passed.
   // The factor that --lr is multiplied by.
   double LearningRateFactor(uint32_t world_size) const;
-  // A warning if the learning rate is scaled up from the first step on; else empty.
+  // Returns a warning if the learning rate is scaled up from the first step on; otherwise an empty
+  // string.
   std::string WarmUpWarning(uint32_t world_size, uint64_t warmup_steps) const;
 };
 

@@ -27,7 +27,8 @@ absl::Status CheckRecordsFlags(const RecordsFlags& flags);
 // `flags` must outlive `app`. Sets the group of the options that are added next.
 void AddRecordsFlags(CLI::App& app, RecordsFlags& flags);
 
-// --dtype and --threads, of training too. `dtype` and `threads` must outlive `app`.
+// These add --dtype and --threads, which training has too. `dtype` and `threads` must outlive
+// `app`.
 void AddRecordsDtypeFlag(CLI::App& app, std::string& dtype);
 void AddComputeThreadsFlag(CLI::App& app, uint64_t& threads);
 

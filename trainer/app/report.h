@@ -34,11 +34,11 @@ std::string StepEvent(const StepReport& report, const std::vector<InputServer>& 
 std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation);
 // {"records": 2000, "loss": ...}
 std::string EvaluationJson(const Evaluation& evaluation);
-// The same as scalars for TensorBoard. For positions, the rate is also written under its older
-// name.
+// Writes the same numbers as scalars for TensorBoard. For positions, the rate is also written under
+// its older name.
 void WriteStep(EventFile& board, const StepReport& report, RowKind kind);
 void WriteEvaluation(EventFile& board, uint64_t step, const Evaluation& evaluation);
-// `told`: facts that the options already decide.
+// `told` has the facts that the options already decide.
 Verdict JudgeTraining(const TrainSummary& summary, const BackendDescription& backend,
                       const VerdictOptions& told);
 // The data that this rank read for training.
@@ -48,7 +48,7 @@ struct InputReport {
 };
 
 // The object that --json writes, one field per line. For positions, it also has the number and the
-// rate of rows under their older names. `device`: the times of the steps of --profile-steps.
+// rate of rows under their older names. `device` has the times of the steps of --profile-steps.
 std::string SummaryJson(const TrainSummary& summary, RowKind kind, const InputReport& input,
                         const Verdict& verdict = {},
                         const std::optional<DeviceTimes>& device = std::nullopt);

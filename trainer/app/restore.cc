@@ -51,7 +51,8 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder
                                    "; to start a new training, give another --checkpoint-dir"));
 }
 
-// Files that two trainings left in one folder could not be told apart.
+// Refuses a folder that has a checkpoint later than `step`: files of two trainings in one folder
+// could not be told apart.
 absl::Status CheckNothingLater(const CheckpointFolder& folder, uint64_t step,
                                const std::string& what) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, folder.List());

@@ -29,8 +29,8 @@ struct FoundCheckpoint {
 absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string& resume,
                                                               const CheckpointFolder* folder);
 
-// Whether the algorithms for matrix products in `then` mean anything to a backend that describes
-// itself as `now`. They are specific to one version of one library.
+// Whether a backend that describes itself as `now` knows the algorithms for matrix products that
+// `then` names. They are specific to one version of one library.
 bool KnowsGemmPlan(const CheckpointInfo& then, const BackendDescription& now);
 
 // "a 0.8, b 11, k 400"
@@ -40,15 +40,16 @@ std::string DescribeTargets(const MateScoreParams& params);
 // targets (the best evaluation and the mean score), and says so on stderr.
 void ForgetOtherTargets(const CheckpointInfo& then, CheckpointInfo& now);
 
-// Says on stderr that best.ckpt stays if it is of a later step, which was not resumed from.
+// If best.ckpt is better than the evaluations of the checkpoint that the training resumes from,
+// says on stderr that best.ckpt stays.
 void TellOfLaterBest(const CheckpointFolder& folder, const CheckpointInfo& now);
 
 // Makes `backend` use the matrix-product algorithms of `then` if it can; if not, CheckSameBits()
 // says so.
 void AdoptGemmPlan(const CheckpointInfo& then, Backend& backend);
 
-// Explains why the data cannot continue from a checkpoint's cursor: `failed`, with the file (empty:
-// rank 0 has it) and what to do.
+// Explains why the data cannot continue from a checkpoint's cursor. Adds to `failed` the
+// checkpoint's `path` (empty on a rank without the file, which rank 0 has) and what to do.
 absl::Status AboutCheckpoint(const absl::Status& failed, const std::string& path);
 
 // Prints on stderr the reasons why the bits of `now` will differ from those of `then`.

@@ -50,7 +50,8 @@ constexpr char kProgram[] = PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")";
 
 // Facts about the resumed checkpoint, which rank 0 sends to the others.
 struct ResumedImages {
-  uint64_t classes = 0;  // 0: no checkpoint, or one of a model of boards.
+  // Number of classes; 0 if there is no checkpoint, or if its model is of boards.
+  uint64_t classes = 0;
   PixelStatistics pixels;
 };
 
@@ -100,7 +101,7 @@ class TrainingRun {
   absl::StatusOr<TrainLoopOptions> LoopOptions();
   absl::Status OpenOutputs();
   absl::Status WriteResults(const TrainSummary& summary);
-  // The newest checkpoint if it is of `step`, else empty.
+  // Returns the path of the newest checkpoint if it is of `step`, else "".
   std::string SavedAs(uint64_t step) const;
   absl::Status EndTogether(const TrainSummary& summary);
   Verdict JudgeRun(const TrainSummary& summary) const;
@@ -110,10 +111,10 @@ class TrainingRun {
   std::unique_ptr<SignalWatcher> watcher_;  // Set by Run().
   LateReport late_;
   std::unique_ptr<RankGroup> ranks_;
-  std::optional<GatedCommunicator> gate_;  // For --no-allreduce.
+  std::optional<GatedCommunicator> gate_;  // Set with --no-allreduce.
   std::unique_ptr<Backend> backend_;
   std::optional<CheckpointFolder> checkpoints_;
-  std::optional<FoundCheckpoint> found_;  // On rank 0, until the state is restored from it.
+  std::optional<FoundCheckpoint> found_;  // Set on rank 0, until the state is restored from it.
   std::string resumed_from_;              // The checkpoint's file, on rank 0.
   ModelConfig model_;
   ClassesFrom classes_from_ = ClassesFrom::kOption;
@@ -136,8 +137,8 @@ absl::Status TrainingRun::JoinRanks() {
   join.should_stop = [this] { return stopper_.stopping(); };
   PENSTOCK_ASSIGN_OR_RETURN(ranks_, RankGroup::Join(options_.rank, join));
   if (ranks_->store() == nullptr) return absl::OkStatus();
-  // A rank that waits for input is in no exchange, which would report a lost rank. stopper_
-  // outlives the store.
+  // An exchange reports a lost rank, but a rank that waits for input is in none. stopper_ outlives
+  // the store.
   ranks_->store()->OnLost(&stopper_, [this](const absl::Status& why) { stopper_.Fail(why); });
   return absl::OkStatus();
 }
@@ -426,7 +427,8 @@ absl::StatusOr<RunResult> TrainingRun::JoinAndRun() {
   return result;
 }
 
-// Waits for all ranks: a launcher kills the remaining ranks once one ends with a code other than 0.
+// Waits for all ranks, because a launcher kills the remaining ones once a rank ends with a code
+// other than 0.
 absl::Status TrainingRun::EndTogether(const TrainSummary& summary) {
   if (!summary.stopped || options_.stopped_exit_code == 0) return absl::OkStatus();
   return ranks_->communicator().Barrier();

@@ -13,8 +13,8 @@ namespace penstock {
 struct RunResult {
   // If a signal ended the run before its first step, only `stopped` is set.
   TrainSummary summary;
-  int signal = 0;        // The signal that this rank got; 0: none.
-  std::string why = {};  // If such a run ended because of another rank, which one.
+  int signal = 0;        // Number of the signal that this rank received; 0 if none.
+  std::string why = {};  // Names the other rank if such a run ended because of it.
 };
 
 // Trains as `options` say, with progress on stderr and results on stdout. Meanwhile blocks SIGINT,

@@ -32,8 +32,8 @@ void PrintStart(const TrainerOptions& options, const StartOfRun& start);
 struct EndOfRun {
   RowKind kind = RowKind::kPositions;
   ImageCounts images;      // InputReport::images.
-  std::string saved;       // The checkpoint's path; empty: none holds the final state.
-  std::string trace;       // Lines about it; empty: none.
+  std::string saved;       // Path of the checkpoint with the final state; empty if there is none.
+  std::string trace;       // Lines about the trace; empty if there is none.
   std::string comparison;  // Result of a diagnosis; empty if there was none.
   Verdict verdict;
 };

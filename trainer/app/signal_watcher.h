@@ -15,11 +15,11 @@
 
 namespace penstock {
 
-// While one lives, the first signal calls `on_signal` on a separate thread. A later signal that
-// asks to end at once (StopSignals) ends the process with 128 + its number. srun forwards a request
-// to end as SIGUSR1, and Slurm's --signal=USR1@120 sends it, perhaps together with SIGTERM. Signals
-// are blocked in the constructing thread and in the threads that it starts meanwhile. Only one may
-// exist at a time. received() is thread-safe.
+// While an object of this class exists, the first signal calls `on_signal` on a separate thread. A
+// later signal that asks to end at once (StopSignals) ends the process with 128 + its number. srun
+// forwards a request to end as SIGUSR1, and Slurm's --signal=USR1@120 sends it, perhaps together
+// with SIGTERM. Signals are blocked in the constructing thread and in the threads that it starts
+// meanwhile. Only one may exist at a time. received() is thread-safe.
 class SignalWatcher {
  public:
   // kResourceExhausted: a thread could not be started.

@@ -69,7 +69,7 @@ std::vector<std::string> ImageModelsOf(std::span<const TensorInfo> tensors) {
   return models;
 }
 
-// Says what to give instead of `given`; begins with ": ".
+// Returns what to give instead of `given`; the text begins with ": ".
 std::string ImageSpecAdvice(const GivenImageSpec& given, const ModelConfig& model,
                             const FeatureSummary& features) {
   const std::string builtin = absl::StrCat(given.builtin, ":", model.side);

@@ -33,7 +33,8 @@ struct GivenImageSpec {
 absl::Status CheckImageSpec(const GivenImageSpec& given, absl::string_view reader,
                             const ModelConfig& model, const FeatureSummary& features);
 
-// How the spec turns scores into targets. kInvalidArgument: it has no scores.
+// Returns the parameters with which the spec turns scores into targets. kInvalidArgument: it has no
+// scores.
 absl::StatusOr<MateScoreParams> ScoreParamsOf(absl::string_view title, const v1::DecodeSpec& spec);
 
 struct TrainingSpecs {

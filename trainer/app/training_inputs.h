@@ -39,8 +39,9 @@ class TrainingInputs {
 
   // Call this first. Polls `may_go_on` meanwhile, and returns its error.
   absl::Status OpenManifest(const std::function<absl::Status()>& may_go_on);
-  // Opens the batches from the position of `info` on. `watch` records what the threads of this
-  // loader and of those of OpenHoldout() do. kInvalidArgument: the batches do not make one step.
+  // Opens the batches from the position of `info` on. `watch` records the work of the threads of
+  // this loader and of the loaders of OpenHoldout(). kInvalidArgument: the batches do not make one
+  // step.
   absl::Status OpenTrain(const CheckpointInfo& info, const HostShards& shards, TrainingWatch& watch,
                          SlotAllocator* slots);
   // Opens a new input each time.
@@ -73,7 +74,7 @@ class TrainingInputs {
   std::shared_ptr<const Manifest> manifest_;  // Shared with the loaders.
   SpanSink* spans_ = nullptr;                 // For the loaders. May be null.
   std::unique_ptr<LoaderInput> train_;
-  uint64_t steps_before_ = 0;                 // Steps done before it was resumed.
+  uint64_t steps_before_ = 0;                 // Steps done before the training was resumed.
   std::unique_ptr<MetricsEndpoint> metrics_;  // Metrics of train_. May be null.
 };
 

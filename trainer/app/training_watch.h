@@ -27,14 +27,14 @@ class TrainingWatch {
  public:
   // REQUIRES: options.Validate(). `threads` threads compute besides the one that drives the steps.
   TrainingWatch(const ProfileOptions& options, size_t threads, uint32_t rank = 0);
-  // Waits for what the backend has queued, and then detaches from the backend.
+  // Waits for the work that the backend has queued, and then detaches from the backend.
   ~TrainingWatch();
   TrainingWatch(const TrainingWatch&) = delete;
   TrainingWatch& operator=(const TrainingWatch&) = delete;
 
   StepRecorder& recorder() { return recorder_; }
-  // For threads that belong neither to the training nor to the backend. Null if no steps are
-  // traced.
+  // The sink for the spans of threads that belong neither to the training nor to the backend. Null
+  // if no steps are traced.
   SpanSink* spans() { return options_.steps.empty() ? nullptr : &tracer_; }
 
   // If steps are to be traced, traces `backend` and a device's streams, or prints on stderr why it
@@ -44,8 +44,8 @@ class TrainingWatch {
   // On rank 0, says on stderr if none of the steps from `first` to `last` is to be traced.
   void TellOfNoSteps(uint64_t first, uint64_t last) const;
 
-  // For a diagnosis: half of `total_steps` are normal. The others take no batches of `inner`, or
-  // exchange no gradients; in the latter case Diagnose() is null.
+  // The number of normal steps in a diagnosis: half of `total_steps`. The other steps take no
+  // batches of `inner`, or exchange no gradients; in the latter case Diagnose() is null.
   uint64_t NormalSteps(uint64_t total_steps) const { return (total_steps + 1) / 2; }
   uint64_t InputSteps(uint64_t total_steps) const {
     return options_.no_allreduce ? total_steps : NormalSteps(total_steps);

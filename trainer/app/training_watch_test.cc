@@ -31,8 +31,8 @@ TEST(TrainingWatchTest, ComparesBothHalvesWithoutTheirFirstSteps) {
   EXPECT_THAT(watch.Comparison(), HasSubstr("with synthetic data 1,000/s, 2.00 times as fast"));
 }
 
-// The lines of rank 0 about a trace of steps 3 and 4, in a run of the steps after `before` up to
-// `last`.
+// Returns the lines of rank 0 about a trace of steps 3 and 4, in a run from step `before` + 1 to
+// step `last`.
 std::string TraceLinesOf(uint64_t before, uint64_t last) {
   const TempFolder folder;
   const ProfileOptions options{.steps = "3:5", .file = folder.File("trace.json")};

@@ -26,27 +26,27 @@ namespace penstock {
 // The options of one update.
 struct UpdateOptions {
   double learning_rate = 1e-3;
-  double decay_rate = 0.01;  // Per step, times the learning rate; matrices only.
-  double clip_norm = 0;      // Global norm that gradients are scaled down to; 0: no limit.
-  size_t global_rows = 0;    // Of all ranks together; 0: this rank has all rows.
+  double decay_rate = 0.01;  // Weight decay per step, times the learning rate; for matrices only.
+  double clip_norm = 0;      // Global norm that gradients are scaled down to; 0 means no limit.
+  size_t global_rows = 0;    // Rows of all ranks together; 0 means that this rank has all rows.
   size_t batches = 1;        // Batches that the update averages, including Step()'s own.
   uint64_t random_key = 0;   // Key of this batch's dropout: a hash of seed, step and batch.
 };
 
 struct StepResult {
-  double loss = 0;           // Mean over the rows before the update; summed in double in row order.
-  double gradient_norm = 0;  // Before clipping.
+  double loss = 0;  // Mean over the rows, before the update; summed in double in row order.
+  double gradient_norm = 0;  // Global norm of the gradient before clipping.
 };
 
-// The place of the work, and everything besides the state and the batch that the bits of a step
-// depend on.
+// Describes the place of the work, and everything that the bits of a step depend on besides the
+// state and the batch.
 struct BackendDescription {
   std::string place;         // "2 threads"
   std::string numerics;      // "cpu onednn avx512"
   std::string math_library;  // "oneDNN 2.6.3"
   std::string gemm_plan;     // "onednn sgemm, isa 0xfef"
-  size_t block_rows = 0;     // Samples that are computed together.
-  size_t threads = 0;        // Tracks of the tracer besides track 0.
+  size_t block_rows = 0;     // Number of samples that are computed together.
+  size_t threads = 0;        // Number of the tracer's tracks besides track 0.
   bool gpu = false;          // Whether a device computes, besides the host.
 };
 
@@ -55,16 +55,16 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // Forward, backward, update. `rows` are this rank's. All ranks must call this, and all get the
-  // same result. kInvalidArgument: no rows, no targets, or rows that the backend was not made for.
-  // kFailedPrecondition: the loss or a gradient is not finite; the state is unchanged. If batches
-  // may be begun ahead, every later step also fails, until SetState(). kUnavailable: another rank
-  // ended; the state is unchanged.
+  // Does the forward, the backward and the update. `rows` are this rank's rows. All ranks must call
+  // this, and all get the same result. kInvalidArgument: no rows, no targets, or rows that the
+  // backend was not made for. kFailedPrecondition: the loss or a gradient is not finite; the state
+  // is unchanged. If batches may be begun ahead, every later step also fails, until SetState().
+  // kUnavailable: another rank ended; the state is unchanged.
   virtual absl::StatusOr<StepResult> Step(const BatchRows& rows, const UpdateOptions& update) = 0;
 
-  // Forward and backward of one of update.batches batches. Step() takes the last of them. Every
-  // batch has the same weight, whatever its number of rows. Returns its loss. Errors are those of
-  // Step(), and kUnimplemented: this backend cannot accumulate.
+  // Does the forward and the backward of one of the update.batches batches of a step. Step() takes
+  // the last of them. Every batch has the same weight, whatever its number of rows. Returns its
+  // loss. Errors are those of Step(), and kUnimplemented: this backend cannot accumulate.
   virtual absl::StatusOr<double> Accumulate(const BatchRows& rows, const UpdateOptions& update) {
     (void)rows, (void)update;
     return absl::UnimplementedError("this backend cannot accumulate batches (--accumulate)");
@@ -87,21 +87,23 @@ class Backend {
   // Whether a device still computes the batch that the next Finish() waits for. False while it only
   // waits for other ranks.
   virtual bool IsBusy() { return false; }
-  // Whether several ranks may begin batches before older ones are finished. The same on all ranks.
+  // Whether several ranks may begin batches before older ones are finished. All ranks return the
+  // same.
   virtual bool RanksBeginAhead() const { return false; }
   // Allocator for the slots of the input: batches in its memory are sent without a copy on the
-  // host. Null: any memory is as good. Lives as long as the backend.
+  // host. Null means that any memory will do. The allocator lives as long as the backend.
   virtual SlotAllocator* slot_allocator() { return nullptr; }
   // Number of batches that can be staged now.
   virtual size_t room() const { return staged_.has_value() ? 0 : 1; }
 
   // Numbers per row in predictions: ModelConfig::results().
   virtual size_t results() const { return 1; }
-  virtual size_t classes() const { return 0; }  // Classes of an image model; 0: a model of boards.
+  // Number of classes of an image model; 0 for a model of boards.
+  virtual size_t classes() const { return 0; }
 
-  // Forward only: predictions (rows.rows, results()). If a result is a loss, `rows` needs targets.
-  // Does not involve other ranks: with its part of `global_rows` a rank computes the same bits that
-  // one rank alone would.
+  // Does the forward only, and writes predictions (rows.rows, results()). If a result is a loss,
+  // `rows` needs targets. Does not involve other ranks: with its part of `global_rows` a rank
+  // computes the same bits that one rank alone would.
   virtual absl::Status Predict(const BatchRows& rows, std::span<float> predictions,
                                size_t global_rows) = 0;
 
@@ -113,7 +115,7 @@ class Backend {
 
   // Notified when a step waits for other ranks or a device; may be null.
   virtual void set_recorder(StepRecorder* recorder) = 0;
-  // Null: no tracing.
+  // `tracer` may be null; then nothing is traced.
   virtual void set_tracer(Tracer* tracer) = 0;
   // Gives `profile` a recorder of the device, and reports queued work to it. The recorder must not
   // outlive the backend. Null ends the current recording and the reports. Call it with null only
@@ -124,24 +126,24 @@ class Backend {
   virtual std::vector<MemoryUse> MemoryUses(InputFormat format, size_t global_rows) = 0;
 
   virtual const ParameterTable& table() const = 0;
-  virtual size_t shards() const = 0;  // Virtual shards, of all ranks.
+  virtual size_t shards() const = 0;  // Number of virtual shards of all ranks.
   virtual BackendDescription Describe() const = 0;
   // Makes later products use `plan`, the gemm_plan that another rank or run described. Call it
   // before the first step. kFailedPrecondition: this backend cannot follow the plan; nothing
   // changes.
   virtual absl::Status AdoptGemmPlan(const std::string& plan);
-  // From the last step: predictions of this rank's rows, and targets of all ranks' rows in row
+  // The last step's predictions of this rank's rows, and its targets of all ranks' rows in row
   // order.
   virtual std::span<const float> predictions() const = 0;
   virtual std::span<const float> global_targets() const = 0;
 
  private:
-  // A batch of a backend that sends nothing ahead: Finish() does all the work.
+  // A staged batch of a backend that sends nothing ahead. Finish() then does all the work.
   struct Staged {
     BatchRows rows;
     UpdateOptions update;
     bool last;
-    std::vector<float> targets;  // A copy.
+    std::vector<float> targets;  // A copy, because Stage() borrows targets only during the call.
   };
   std::optional<Staged> staged_;
 };

@@ -17,7 +17,7 @@ namespace penstock {
 template <typename T>
 struct BlockMemory {
   const T* parameters = nullptr;
-  const uint16_t* rounded_parameters = nullptr;  // As bfloat16, if the backend keeps such a copy.
+  const uint16_t* rounded_parameters = nullptr;  // A bfloat16 copy of the parameters, or null.
   T* gradients = nullptr;
   T* activations = nullptr;
   T* scratch = nullptr;  // An executor's working memory, for one operation at a time.
@@ -26,7 +26,7 @@ struct BlockMemory {
   const void* input = nullptr;
   const void* flags = nullptr;
   T loss_weight = 0;  // 1 / samples of the global batch.
-  // For dropout: the batch's key, and the place of the block's first row in the batch.
+  // Used by dropout: the batch's key, and the place of the block's first row in the batch.
   uint64_t random_key = 0;
   size_t first_row = 0;
   // Whether gradients of linear weights are overwritten and never read. All other gradients are

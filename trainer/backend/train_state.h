@@ -13,7 +13,7 @@ struct TrainState {
   std::vector<float> parameters;
   std::vector<float> m;  // AdamW's moments.
   std::vector<float> v;
-  uint64_t step = 0;  // Applied updates.
+  uint64_t step = 0;  // Number of applied updates.
 
   TrainState() = default;
   explicit TrainState(size_t arena_size) : parameters(arena_size), m(arena_size), v(arena_size) {}

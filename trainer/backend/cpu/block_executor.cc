@@ -114,7 +114,7 @@ void BlockExecutor::RunOp(const Op& op, const BlockMemory<float>& memory, size_t
       return kernels_.drop_out(at(0), shape.dropout, memory.KeyOf(op),
                                memory.first_row * shape.rows_per_sample * shape.in, rows * shape.in,
                                at(1));
-    default:  // Too small a share of a step for more than the reference.
+    default:  // The reference suffices for a small share of a step.
       return RunReferenceOp(program_, op, memory, samples);
   }
 }

@@ -16,18 +16,20 @@
 namespace penstock {
 namespace {
 
-// Elements of an array that a thread takes at a time. The bits of the norm depend on it.
+// Number of elements of an array that a thread takes at a time. The bits of the norm depend on it.
 constexpr size_t kSlice = 16384;
 
-// Samples per block. In training, activations of tiny take 0.8 MB a row: two rows fit in 2 MB of
-// L2. Larger models get two rows, so that GEMMs have 128 rows, which makes packing the weights
-// worth it. A head over all tokens is a large matrix, which every block reads whole.
+// Returns the samples per block. In training, the activations of the model "tiny" take 0.8 MB per
+// row, so two rows fit in 2 MB of L2. Larger models get two rows, so that GEMMs have 128 rows,
+// which makes packing the weights worth it. A head over all tokens is a large matrix, which every
+// block reads whole.
 size_t DefaultBlockRows(const ModelConfig& config) {
   if (config.flatten) return 16;
   return std::max<size_t>(2, 256 / config.dim);
 }
 
-// Calls body(first, count) for the slices of [0, size). Without a pool, in the calling thread.
+// Calls body(first, count) for the slices of [0, size). Without a pool, the calls run in the
+// calling thread.
 void ForSlices(ThreadPool* pool, size_t size, absl::FunctionRef<void(size_t, size_t)> body) {
   const size_t slices = (size + kSlice - 1) / kSlice;
   auto run = [&](size_t, size_t i) { body(i * kSlice, std::min(kSlice, size - i * kSlice)); };
@@ -293,7 +295,8 @@ absl::StatusOr<double> CpuBackend::RunBatch(const BatchRows& rows, const UpdateO
   return GatherLoss(part);
 }
 
-// A loss that is not finite has a gradient that is not finite, so this batch is the cause.
+// Checks the loss of every batch, so that the error is about the batch that caused it. If the loss
+// is not finite, neither is its gradient.
 absl::StatusOr<double> CpuBackend::Accumulate(const BatchRows& rows, const UpdateOptions& update) {
   PENSTOCK_ASSIGN_OR_RETURN(const double loss, RunBatch(rows, update, false));
   if (!std::isfinite(loss)) return CheckFinite(state_.step, {.loss = loss, .gradient_norm = loss});

@@ -40,18 +40,20 @@
 namespace penstock {
 
 struct CpuBackendOptions {
-  size_t threads = 0;     // 0: the cores this process may use, divided among `processes`.
-  size_t processes = 1;   // Processes that share those cores.
-  size_t shards = 8;      // V.
-  size_t block_rows = 0;  // The bits depend on it; 0: chosen from the model alone.
+  size_t threads = 0;    // 0 means the cores this process may use, divided among `processes`.
+  size_t processes = 1;  // Number of processes that share those cores.
+  size_t shards = 8;     // V, the number of virtual shards.
+  // Rows per block; the bits depend on it. 0 means a number chosen from the model alone.
+  size_t block_rows = 0;
   GemmEngine gemm = DefaultGemmEngine();
-  const CpuKernels* kernels = nullptr;  // Null: the fastest for this processor.
+  const CpuKernels* kernels = nullptr;  // If null, the fastest ones for this processor are used.
   // Ranks that divide the shards: this rank has the rows of [rV/R, (r+1)V/R). Must outlive the
-  // backend. Null: this process has all shards.
+  // backend. If null, this process has all shards.
   Communicator* ranks = nullptr;
-  bool fast_reduction = false;        // FastTree(): any number of ranks; the bits depend on it.
-  WireFloat wire = WireFloat::kFp32;  // Number format for sending; others need fast_reduction.
-  size_t bucket_floats = 1 << 20;     // Approximate size of a bucket; 0: all in one.
+  bool fast_reduction = false;  // Uses FastTree(), for any number of ranks; changes the bits.
+  // Number format for sending; all but fp32 need fast_reduction.
+  WireFloat wire = WireFloat::kFp32;
+  size_t bucket_floats = 1 << 20;  // Approximate size of a bucket; 0 means a single bucket.
 };
 
 // Not thread-safe.
@@ -69,8 +71,8 @@ class CpuBackend final : public Backend {
 
   size_t results() const override { return config_.results(); }
   size_t classes() const override { return config_.classes; }
-  // If global_rows is 0, `rows` are all rows. kInvalidArgument: rows of another model, or images
-  // without their classes.
+  // If `global_rows` is 0, `rows` are the rows of all ranks. kInvalidArgument: rows of another
+  // model, or images without their classes.
   absl::Status Predict(const BatchRows& rows, std::span<float> predictions,
                        size_t global_rows) override;
 
@@ -114,10 +116,10 @@ class CpuBackend final : public Backend {
     const BatchRows& rows;
     size_t first_row;
     size_t global_rows;
-    size_t results;      // Numbers per row that the program computes.
-    size_t batches = 1;  // Batches of the update.
+    size_t results;      // Number of results per row that the program computes.
+    size_t batches = 1;  // Number of batches of the update.
     uint64_t random_key = 0;
-    bool adds = false;  // Adds to the gradients of the previous batches.
+    bool adds = false;  // Whether to add to the gradients of the previous batches.
   };
   absl::Status CheckFormat(const BatchRows& rows) const;
   Part PartOf(const BatchRows& rows, size_t global_rows) const;
@@ -126,17 +128,18 @@ class CpuBackend final : public Backend {
                  float* predictions);
   void RunShard(const StepProgram& program, const Part& part, size_t shard, size_t worker,
                 float* gradients, float* predictions);
-  // If products use bfloat16, rounds the parameters. Done once for all batches until they change.
+  // If products use bfloat16, rounds the parameters, unless they have not changed since they were
+  // last rounded.
   void RoundParameters();
   // Zeroes the gradients that the blocks of a shard add to. Its first block overwrites the
   // gradients of weights.
   void ClearGradients(size_t rows, float* gradients) const;
   // Runs the last block of a shard, and reports the buckets that it has finished.
   void RunLastBlock(const BlockExecutor& executor, const BlockMemory<float>& memory, size_t rows);
-  // Forward and backward of one batch of an update. Returns the loss over all ranks' rows. After
-  // the last batch, the gradients are the sum over all shards.
+  // Does the forward and the backward of one batch of an update. Returns the loss over all ranks'
+  // rows. After the last batch, the gradients are the sum over all shards.
   absl::StatusOr<double> RunBatch(const BatchRows& rows, const UpdateOptions& update, bool last);
-  // The loss over the rows of all ranks.
+  // Returns the loss over the rows of all ranks.
   absl::StatusOr<double> GatherLoss(const Part& part);
   // Allocates activations and scratch for each worker.
   void ReserveMemory(const StepProgram& program);
@@ -170,16 +173,16 @@ class CpuBackend final : public Backend {
   std::vector<float> gradients_;                 // (V / R, arena)
   std::vector<std::vector<float>> activations_;  // One arena per worker.
   std::vector<std::vector<float>> scratch_;      // One BlockMemory::scratch per worker.
-  std::vector<float> predictions_, targets_;     // For the rows of all ranks.
+  std::vector<float> predictions_, targets_;     // One row for each row of all ranks.
   std::span<const float> own_predictions_;
-  size_t accumulated_ = 0;  // Batches whose gradients wait for the update.
+  size_t accumulated_ = 0;  // Number of batches whose gradients wait for the update.
   const size_t bucket_floats_;
   const StepProgram* found_in_ = nullptr;  // The program that the next members describe.
   std::vector<GradientRange> weight_gradients_;
   std::vector<GradientBucket> cuts_;
-  std::vector<GradientBucket> buckets_;  // During the exchange; else empty.
+  std::vector<GradientBucket> buckets_;  // Empty except during the exchange.
   std::atomic<bool> pool_is_free_{true};
-  std::unique_ptr<BucketThread> exchange_;  // With several ranks, else null.
+  std::unique_ptr<BucketThread> exchange_;  // Null if there is only one rank.
 };
 
 }  // namespace penstock

@@ -117,7 +117,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, BackendAccuracyTest,
                          [](const auto& test) { return test.param.name; });
 
 // Tolerance: 2e-5 of each parameter's largest gradient. A float's precision is 6e-8; sums of 300 to
-// 1,000 terms through ten layers lose two orders of magnitude. A wrong term would lose everything.
+// 1,000 terms through ten layers lose two orders of magnitude. A wrong term would give a far larger
+// error.
 void ExpectTheReferencesStep(const ModelConfig& config, const BatchRows& rows,
                              const CpuBackendOptions& options) {
   constexpr uint64_t kKey = 0x9876543210fedcba;
@@ -183,8 +184,8 @@ TEST(CpuBackendTest, ThreadsDoNotChangeTheBits) {
   EXPECT_EQ(TrainSteps(5, 3), one);
 }
 
-// Equal within the rounding of sums in another order: 2e-5 of each parameter's largest gradient, as
-// above.
+// They are equal within the rounding of sums in another order: 2e-5 of each parameter's largest
+// gradient, as above.
 TEST(CpuBackendTest, AccumulatedBatchesHaveTheGradientOfOneOfAllTheirRows) {
   const RandomBoards boards(24);
   auto whole = MakeBackend(kSmall), parts = MakeBackend(kSmall);
@@ -378,7 +379,7 @@ TEST(CpuBackendTest, StopsOnNanAndKeepsTheState) {
   EXPECT_EQ(backend->state().step, 0u);
 }
 
-// The loss and the norm are finite.
+// The loss and the norm are finite here, but squares of the gradient overflow a float.
 TEST(CpuBackendTest, StopsOnAGradientTooLargeToSquare) {
   auto backend = MakeBackend(kSmall);
   RandomBoards boards(8);
@@ -389,7 +390,7 @@ TEST(CpuBackendTest, StopsOnAGradientTooLargeToSquare) {
   EXPECT_THAT(backend->state().v, testing::Each(0.0f));
 }
 
-// Per thread: 9 tokens in heads of 32, and three matrices of 9 by 9.
+// A thread's scratch memory holds 9 tokens of a head of 32, and three matrices of 9 by 9.
 TEST(CpuBackendTest, TheMemoryOfImagesHasAttentionsScratch) {
   const ModelConfig config = TinyVit();
   auto backend = MakeBackend(config);

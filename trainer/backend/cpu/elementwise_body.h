@@ -234,7 +234,7 @@ PENSTOCK_INLINE void SoftmaxBackwardRow(const float* p, size_t columns, float* d
   for (size_t j = 0; j < columns; ++j) dp[j] = p[j] * (dp[j] - sum);
 }
 
-// Two loops, each of which the compiler vectorises: it does not mix 64-bit integers with floats.
+// Has two loops, because the compiler vectorises no loop that mixes 64-bit integers with floats.
 PENSTOCK_INLINE void DropoutAll(const float* x, const Dropout& dropout, uint64_t key,
                                 uint64_t first_index, size_t count, float* y) {
   const uint64_t keep_below = dropout.keep_below;

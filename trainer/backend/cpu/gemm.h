@@ -35,7 +35,7 @@ struct GemmDescription {
   std::string plan;     // How products are computed: "onednn sgemm, isa 0xfef".
   std::string version;  // "oneDNN 2.6.3".
 };
-// Everything besides its shape that the bits of a product depend on, on this processor.
+// Describes everything that the bits of a product depend on, on this processor, besides its shape.
 GemmDescription DescribeGemm(GemmEngine engine);
 
 enum class Transpose : bool { kNo, kYes };
@@ -45,7 +45,8 @@ struct GemmOperand {
   const float* data;
   size_t stride;  // Distance of stored rows, in floats.
   Transpose transpose = Transpose::kNo;
-  const uint16_t* rounded = nullptr;  // The values as bfloat16, for such an engine; may be null.
+  // The values as bfloat16, for an engine that uses them; may be null.
+  const uint16_t* rounded = nullptr;
 };
 
 // c (m, n; row stride n) = a (m, k) b (k, n) + (accumulate ? c : 0), after transposes. Runs in the

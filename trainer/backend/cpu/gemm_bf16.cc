@@ -78,11 +78,11 @@ class Product {
 
  private:
   static void Check(dnnl_status_t status) {
-    if (status != dnnl_success) std::abort();  // Only wrong arguments or lack of memory.
+    if (status != dnnl_success) std::abort();  // Wrong arguments, or no memory.
   }
 
-  // Descriptor of (rows, columns) of the product without gaps, stored the other way round if
-  // transposed.
+  // Describes a (rows, columns) matrix of the product, stored without gaps: row by row, or column
+  // by column if transposed.
   static bool Matrix(size_t rows, size_t columns, bool transposed, dnnl_data_type_t type,
                      dnnl_memory_desc_t& out) {
     const auto r = static_cast<dnnl_dim_t>(rows), c = static_cast<dnnl_dim_t>(columns);
@@ -183,7 +183,8 @@ void GemmBf16(size_t m, size_t n, size_t k, const GemmOperand& a, const GemmOper
   const Product::Key key{m, n, k, at, bt, accumulate};
   auto product = workspace.products.find(key);
   if (product == workspace.products.end()) {
-    omp_set_num_threads(1);  // For the calling thread. oneDNN reads it when it makes a product.
+    // Applies to the calling thread. oneDNN reads it when it makes a product.
+    omp_set_num_threads(1);
     product = workspace.products.emplace(key, key).first;
     if (!product->second.ready()) std::abort();  // CheckBf16Products() has succeeded.
   }

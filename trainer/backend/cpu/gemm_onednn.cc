@@ -32,7 +32,7 @@ void SgemmOneDnn(size_t m, size_t n, size_t k, const GemmOperand& a, const GemmO
   const dnnl_status_t status =
       dnnl_sgemm(letter(a), letter(b), size(m), size(n), size(k), 1.0f, a.data, size(a.stride),
                  b.data, size(b.stride), beta, c, size(n));
-  if (status != dnnl_success) std::abort();  // Only wrong arguments or lack of memory.
+  if (status != dnnl_success) std::abort();  // Wrong arguments, or no memory.
 }
 
 GemmDescription DescribeOneDnn(bool bf16) {

@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-// The functions for one instruction set. Contracts are those of kernels/reference, within rounding;
-// additions stand next to each function. Functions run in the calling thread.
+// The functions for one instruction set. Contracts are those of kernels/reference, within rounding.
+// A comment on a function adds to its contract. Functions run in the calling thread.
 struct CpuKernels {
   const char* name;
 
@@ -25,7 +25,7 @@ struct CpuKernels {
   // Dimensions that are multiples of 16 are fast.
   void (*layer_norm)(const float* x, const float* gain, const float* offset, float epsilon,
                      size_t rows, size_t dim, float* y, float* mean, float* rstd);
-  // `add`: dx += the gradient, else dx = the gradient.
+  // If `add`, dx += the gradient; otherwise dx = the gradient.
   void (*layer_norm_backward)(const float* dy, const float* x, const float* gain, const float* mean,
                               const float* rstd, size_t rows, size_t dim, bool add, float* dx,
                               float* dgain, float* doffset);

@@ -28,8 +28,8 @@ using Floats = std::vector<float>;
 
 Doubles Wide(const Floats& values) { return {values.begin(), values.end()}; }
 
-// Within `ulps` float roundings of the largest expected value, the precision of sums of that many
-// terms.
+// Expects errors of at most `ulps` float roundings of the largest expected value, which is the
+// precision of sums of that many terms.
 void ExpectClose(const Floats& actual, const Doubles& expected, double ulps) {
   double largest = 0;
   for (double value : expected) largest = std::max(largest, std::abs(value));
@@ -115,7 +115,8 @@ TEST_P(CpuKernelsTest, AttentionStandsLargeScores) {
   ExpectClose(out, expected, 0.02 / std::numeric_limits<float>::epsilon());
 }
 
-// All scores are near -300: relative to a maximum that no key has, they would all vanish.
+// All scores are near -300. Their exponentials would all vanish relative to a maximum that no key
+// has.
 TEST_P(CpuKernelsTest, AttentionStandsLowScores) {
   const Floats qkv = Noise(64 * 3 * 16, 1);
   Floats out(64 * 16), bias = Noise(64 * 64, 2);
@@ -128,7 +129,7 @@ TEST_P(CpuKernelsTest, AttentionStandsLowScores) {
   ExpectClose(out, expected, 512);  // Scores of 300 are themselves rounded to 3e-5.
 }
 
-// A difference of mean squares would lose the variance.
+// Rounding would destroy a variance that is computed as a difference of mean squares.
 TEST_P(CpuKernelsTest, LayerNormStandsALargeMean) {
   constexpr size_t kRows = 5, kDim = 64;
   Floats x = Noise(kRows * kDim, 1, 2), y(x.size()), mean(kRows), rstd(kRows);
@@ -368,7 +369,7 @@ TEST(RoundToBf16Test, RoundsToNearestTiesToEven) {
                                    -2.5f,
                                    1.00390625f,  // 1 + 2^-8, a tie: down to even.
                                    1.01171875f,  // 1 + 3 * 2^-8, a tie: up to even.
-                                   1.004f,       // Just above the first.
+                                   1.004f,       // Just above the first tie.
                                    std::numeric_limits<float>::infinity(),
                                    0.0f,
                                    1e-40f,  // Denormals, in whole vectors and in the remainder.
@@ -388,7 +389,7 @@ TEST(RoundToBf16Test, RoundsToNearestTiesToEven) {
 
 float FromBf16(uint16_t value) { return std::bit_cast<float>(static_cast<uint32_t>(value) << 16); }
 
-// Sums are float32: exact except for rounding, over operands that are rounded first.
+// Operands are rounded first. Their products are summed in float32, exact except for rounding.
 TEST(GemmBf16Test, MultipliesRoundedOperandsInEveryTransposition) {
   if (const absl::Status can = CheckBf16Products(); !can.ok()) GTEST_SKIP() << can.message();
   for (const auto& [m, n, k] :

@@ -131,9 +131,9 @@ PENSTOCK_INLINE float Sum(const Pair<H>& v) {
   return Sum(v.low + v.high);
 }
 
-// x = e^x within 2 units in the last place for |x| <= 87; beyond that the result for 87. NaN stays
-// NaN. Cephes' expf polynomial; the power of two comes from the mantissa of x * log2(e) + 1.5 *
-// 2^23.
+// x = e^x, within 2 units in the last place. Values beyond +-87 are replaced by +-87; NaN stays
+// NaN. The polynomial is that of Cephes' expf. The power of two comes from the mantissa of x *
+// log2(e) + 1.5 * 2^23.
 template <typename V>
 PENSTOCK_INLINE void Exp(V& x) {
   using Bits = typename Lanes<V>::Bits;
@@ -153,7 +153,7 @@ PENSTOCK_INLINE void Exp(V& x) {
   p = p * (r * r) + (r + 1.0f);
   const V e =
       reinterpret_cast<V>(reinterpret_cast<Bits>(p) + (reinterpret_cast<Bits>(shifted) << 23));
-  x = x == x ? e : x;  // With a NaN's bits, the sum may be any number.
+  x = x == x ? e : x;  // A NaN's bits could give any number as the sum.
 }
 template <typename H>
 PENSTOCK_INLINE void Exp(Pair<H>& x) {

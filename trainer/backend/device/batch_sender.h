@@ -24,7 +24,7 @@ struct ShardRows {
 
   struct Range {
     size_t first, count;
-    size_t place;  // Of its first row, in the whole batch.
+    size_t place;  // Place of the range's first row in the whole batch.
   };
   // The range of the rank's shard `shard` among the rank's rows of a batch of `global_rows`.
   Range Of(size_t shard, size_t global_rows) const {
@@ -38,7 +38,7 @@ struct ShardRows {
 // Borrows the device, the memory and the loader's slots. Not thread-safe.
 class BatchSender {
  public:
-  // Values besides its rows that a batch's kernels read.
+  // Values that a batch's kernels read besides its rows.
   struct Numbers {
     float weight = 0;  // Weight of each row in the loss.
     reference::UpdateScalars update;

@@ -19,7 +19,7 @@ namespace penstock {
 class SlotLayout {
  public:
   SlotLayout() = default;
-  // `sites`: the number of dropout sites of the model.
+  // `sites` is the number of dropout sites of the model.
   SlotLayout(InputFormat format, size_t shards, size_t rows, size_t sites = 0);
 
   size_t bytes() const { return bytes_; }

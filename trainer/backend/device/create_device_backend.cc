@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// `queues`: whether the ranks' exchanges can be queued.
+// `queues` says whether the ranks' exchanges can be queued.
 absl::Status CheckOptions(const DeviceBackendOptions& options, bool queues) {
   if (options.shards == 0 || options.global_rows == 0 || options.steps_per_launch == 0) {
     return absl::InvalidArgumentError(

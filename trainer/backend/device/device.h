@@ -35,8 +35,8 @@ struct DeviceInfo {
   std::string numerics;      // Everything that bits depend on: "cuda sm_90 H200 driver 13.0".
   std::string math_library;  // "cuBLASLt 13.0.2"
   uint64_t total_bytes = 0;
-  uint64_t free_bytes = 0;          // At the time it was opened.
-  uint64_t block_shared_bytes = 0;  // Most shared memory that a block can have; 0: no limit.
+  uint64_t free_bytes = 0;          // Free bytes when the device was opened.
+  uint64_t block_shared_bytes = 0;  // Most shared memory of a block; 0 means no limit.
 };
 
 // Queued work is done once Synchronize() or Await() returns OK. An error of queued work is returned
@@ -56,8 +56,8 @@ class Device {
   // Determines how to run a matrix product of these sizes. Call this before queuing it.
   // kUnimplemented: the device cannot run it.
   virtual absl::Status Prepare(const DeviceOp& op) = 0;
-  // The products prepared so far and the way each is run. Equal plans, libraries and GPUs give
-  // equal bits.
+  // Describes the products prepared so far and the algorithm of each. Equal plans, libraries and
+  // GPUs give equal bits.
   virtual std::string GemmPlan() const = 0;
   // Runs the products prepared so far according to `plan`, the GemmPlan() of another device.
   // kFailedPrecondition: the plan lacks one, or this device or library cannot run it; nothing
@@ -80,10 +80,12 @@ class Device {
   virtual absl::Status RunForeign(const DeviceOp& op, DeviceQueue stream,
                                   absl::FunctionRef<absl::Status()> queue) = 0;
   virtual absl::Status Record(DeviceEvent event, DeviceQueue stream) = 0;
-  // Makes the stream wait for the last record of the event; no wait if there was none.
+  // Makes the stream wait for the last record of the event. There is no wait if it was never
+  // recorded.
   virtual absl::Status Wait(DeviceEvent event, DeviceQueue stream) = 0;
   virtual absl::Status Synchronize(DeviceQueue stream) = 0;
-  // Blocks the host until the last record of the event is reached; no wait if there was none.
+  // Blocks the host until the last record of the event is reached. There is no wait if it was never
+  // recorded.
   virtual absl::Status Await(DeviceEvent event) = 0;
   // Whether Await() would return at once.
   virtual absl::StatusOr<bool> Done(DeviceEvent event) = 0;
@@ -92,7 +94,7 @@ class Device {
   // Shortens the limit of waits to `limit` if that is shorter, because the awaited work is known to
   // have failed. nullopt restores the device's own limit. No effect on devices without a limit.
   virtual void LimitWaits(std::optional<absl::Duration> limit) { (void)limit; }
-  // Whether a wait was given up: queued work may then run at any time or never.
+  // Whether a wait was given up. Queued work may then run at any time or never.
   virtual bool stuck() const { return false; }
 
   // Between these calls, work queued on kCompute becomes a graph and is not run. Another stream
@@ -100,7 +102,7 @@ class Device {
   // waits for an event that follows its work, and kCompute must wait for one.
   virtual absl::Status BeginCapture() = 0;
   virtual absl::StatusOr<DeviceGraph> EndCapture() = 0;
-  virtual absl::Status Launch(DeviceGraph graph) = 0;  // On kCompute.
+  virtual absl::Status Launch(DeviceGraph graph) = 0;  // Launches on kCompute.
   // Destroys all graphs and their references to other libraries. REQUIRES: no graph is launched
   // again.
   virtual void EndGraphs() = 0;

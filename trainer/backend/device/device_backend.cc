@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kComputeStream = static_cast<size_t>(DeviceQueue::kCompute);
 constexpr auto kCopyStream = static_cast<size_t>(DeviceQueue::kCopy);
-// Limit on waiting for work that was queued behind an error.
+// Time limit of a wait for work that was queued behind an error.
 constexpr absl::Duration kWaitForBroken = absl::Minutes(1);
 
 }  // namespace
@@ -53,8 +53,8 @@ absl::Status DeviceBackend::CheckIdle() const {
   return absl::InternalError(absl::StrCat(begun_.size(), " batches are still in progress"));
 }
 
-// A group's slots are filled again once all its batches are finished: the host then knows that no
-// work uses them.
+// A group's slots are filled again only once all its batches are finished, because the host then
+// knows that no work uses them.
 size_t DeviceBackend::room() const {
   const bool busy = std::any_of(begun_.begin(), begun_.end(),
                                 [&](const Sent& sent) { return GroupOf(sent.slot) == group_; });

@@ -36,20 +36,20 @@
 namespace penstock {
 
 struct DeviceBackendOptions {
-  size_t shards = 8;                   // V.
-  size_t global_rows = 0;              // The most rows of a batch, of all ranks together.
+  size_t shards = 8;                   // V, the number of virtual shards.
+  size_t global_rows = 0;              // Most rows of a batch, over all ranks.
   InputFormat format = kPackedBoards;  // Format of all batches.
-  bool bf16 = false;                   // For activations and matrix products.
+  bool bf16 = false;                   // Whether activations and matrix products use bf16.
   bool graphs = true;
   size_t steps_per_launch = 1;   // K: up to this many steps may become one graph.
   double memory_fraction = 0.9;  // Part of the device's memory that may be used.
   // Ranks that divide the shards as in CpuBackendOptions; they use host memory. Must outlive the
-  // backend. Null: this process has all shards.
+  // backend. If null, this process has all shards.
   Communicator* ranks = nullptr;
   bool fast_reduction = false;
   WireFloat wire = WireFloat::kFp32;  // Number format for sending, with fast_reduction.
-  // If exchanges can be queued (Communicator::CanQueue()), gradients travel as soon as about this
-  // many floats, or somewhat more, are computed. 0: all at once. The bits are the same.
+  // If exchanges can be queued (Communicator::CanQueue()), gradients travel as soon as this many
+  // floats, or somewhat more, are computed. 0 means that all travel at once. The bits are the same.
   size_t bucket_floats = 0;
   // Called with the planned memory of the device before it is taken; may be empty.
   std::function<void(const std::vector<MemoryUse>&)> on_memory = {};
@@ -60,8 +60,8 @@ struct DeviceBackendOptions {
 class DeviceBackend final : public Backend {
  public:
   // `gradient_ranks` carry the gradients; they are the same ranks as options.ranks, and may use
-  // either kind of memory. Null: options.ranks carry them. kInvalidArgument: an impossible model or
-  // one the kernels do not support, no shards or rows, ranks that cannot divide the shards, or
+  // either kind of memory. If null, options.ranks carry them. kInvalidArgument: an impossible model
+  // or one the kernels do not support, no shards or rows, ranks that cannot divide the shards, or
   // several steps per launch with ranks whose exchanges cannot be queued. kResourceExhausted: not
   // enough memory. kUnimplemented: the device's library lacks a matrix product.
   static absl::StatusOr<std::unique_ptr<DeviceBackend>> Create(
@@ -136,7 +136,7 @@ class DeviceBackend final : public Backend {
     return StepListBuilder(
         {*training_, *inference_, *memory_, *merge_, progress_, buckets_, *device_});
   }
-  // With queued exchanges, whether those of the batch's step do nothing.
+  // Whether exchanges are queued, and those of the batch's step do nothing.
   bool IsSilent(const Sent& batch) const;
   StepLists& ListsOf(const Sent& batch);
   DeviceList& ListOfGroup();
@@ -159,11 +159,11 @@ class DeviceBackend final : public Backend {
   absl::Status AwaitExchange(const Sent& batch);
   // Waits until no work waits for other ranks. All ranks have begun the same batches.
   absl::Status AwaitExchanges();
-  // These look among the batches that were begun together with `batch`.
+  // These search the batches that were begun together with `batch`.
   const Sent& NewestThatExchanges(const Sent& batch) const;
   const Sent& LastOfGroup(const Sent& batch) const;
   absl::StatusOr<double> GatherLoss(const Sent& batch);
-  // Ends and forgets the work under way; waiting callers get `why`. `broken`: work may be queued
+  // Ends and forgets the work under way; waiting callers get `why`. If `broken`, work may be queued
   // that begun_ does not list.
   absl::Status Drop(const absl::Status& why, bool broken = false);
   void EndGraphs();
@@ -171,7 +171,7 @@ class DeviceBackend final : public Backend {
   uint64_t NextStep() const;  // The step of the next staged batch; counts from 1.
   void Trace(const Sent& batch);
   bool EndsProfile(const Sent& batch) const;
-  // Ends the recording. REQUIRES: a profile.
+  // Ends the recording. REQUIRES: there is a profile.
   void EndProfile();
 
   const ModelConfig config_;
@@ -192,9 +192,10 @@ class DeviceBackend final : public Backend {
   std::optional<TrainingMemory> memory_;
   std::optional<BatchSender> sender_;
   std::optional<DeviceState> device_state_;
-  // Made at first use, per slot. The second half is for exchanges that do nothing.
+  // The lists of each slot, made at their first use. The second half is for exchanges that do
+  // nothing.
   std::vector<std::array<std::optional<StepLists>, 2 * kBatchKinds>> lists_;
-  std::array<std::array<DeviceList, 2>, kBatchGroups> launches_;  // For whole groups.
+  std::array<std::array<DeviceList, 2>, kBatchGroups> launches_;  // Lists for whole groups.
   DeviceList inference_list_;
 
   std::deque<Sent> staged_, begun_;
@@ -202,7 +203,7 @@ class DeviceBackend final : public Backend {
   bool between_steps_ = true;  // Whether the next staged batch is a step's first.
   bool has_launched_ = false;
   TrainState state_;
-  bool state_is_here_ = false;  // Else only the device has it, except for the step.
+  bool state_is_here_ = false;  // If false, only the device has it, except for the step.
   absl::Status state_lost_;     // The reason if the state is lost.
   std::vector<float> predictions_, targets_;
   std::span<const float> own_predictions_;

@@ -192,7 +192,7 @@ TEST_P(CudaGraphTest, GraphsRunTheSameOperationsInOrderForTheSameBits) {
   GraphTraining with, without;
   TrainFourSteps(Options(GetParam(), /*graphs=*/true), with);
   TrainFourSteps(Options(GetParam(), /*graphs=*/false), without);
-  // Two slots, each with a graph from its second use on.
+  // There are two slots; each has a graph from its second use on.
   EXPECT_EQ(with.log.launched_graphs, 2u);
   EXPECT_EQ(without.log.launched_graphs, 0u);
   EXPECT_THAT(with.log.problems, IsEmpty());
@@ -380,7 +380,7 @@ TEST(DeviceBackendTest, WhatCannotBeBegunIsForgotten) {
   ASSERT_OK(backend->SetState(InitialState(backend->table())));
   const RandomBoards boards(kRows);
   waits_fail = true;
-  for (int attempt = 0; attempt < 2; ++attempt) {  // The second fails alike.
+  for (int attempt = 0; attempt < 2; ++attempt) {  // The second attempt fails in the same way.
     EXPECT_THAT(backend->Step(boards.rows(), {}),
                 StatusIs(absl::StatusCode::kInternal, HasSubstr("ill")));
   }

@@ -34,7 +34,7 @@ class DeviceHalfMerge final : public GradientMerge {
 
   const WireFloat wire_;
   MemoryPlan::Region halves_region_ = 0, slices_region_ = 0, sums_region_ = 0;
-  uint16_t* halves_ = nullptr;  // (range) on the device: this rank's sum, then the sum of all.
+  uint16_t* halves_ = nullptr;  // (range) on the device: this rank's sum, later that of all.
   uint16_t* slices_ = nullptr;  // (ranks, own slice)
   float* sums_ = nullptr;       // (ranks, own slice)
   // Memory that the communicator reads and writes: these arrays, or page-locked memory of the same

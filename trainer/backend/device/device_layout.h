@@ -29,7 +29,7 @@ class DeviceLayout {
   std::vector<float> Pad(std::span<const float> arena) const;
   std::vector<float> Unpad(std::span<const float> arena) const;
 
-  // For padded(): 1 for each run of reference::kDecayRun parameters that decays, else 0.
+  // Returns for each run of reference::kDecayRun parameters of padded() 1 if they decay, else 0.
   std::vector<uint8_t> Decays() const;
 
  private:

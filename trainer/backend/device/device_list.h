@@ -16,7 +16,7 @@ struct ListedWork {
   enum class Kind : uint8_t { kRun, kRecord, kWait } kind = Kind::kRun;
   DeviceQueue queue = DeviceQueue::kCompute;
   DeviceOp op = {};
-  std::function<absl::Status()> foreign = {};  // Queues `op`, a kExchange.
+  std::function<absl::Status()> foreign = {};  // Queues `op` if it is a kExchange.
   DeviceEvent event = 0;
 };
 

@@ -24,16 +24,18 @@ class DeviceMerge final : public GradientMerge {
   void AddRegions(MemoryPlan& plan) override;
   // This rank's slice of the range of an open shard, on the device.
   float* SliceAt(size_t shard, GradientRange range) const;
-  // Where the communicator reads the range of own_open_[i], and where it puts the sum.
+  // SentAt() is the address at which the communicator reads the range of own_open_[i]. SumAt() is
+  // the address at which it writes the sum.
   float* SentAt(size_t i, GradientRange range) const;
   float* SumAt(GradientRange range) const {
     return IsStaged() ? host_sum_ : gradients_ + range.first;
   }
 
-  std::vector<size_t> own_open_, foreign_open_;  // From plan_.open, ascending.
+  std::vector<size_t> own_open_, foreign_open_;  // Shards of plan_.open, ascending.
   MemoryPlan::Region received_region_ = 0;
   float* received_ = nullptr;  // (foreign open shards, own slice) on the device.
-  // On the host, if IsStaged(). Shapes: (own open shards, range), that of received_, and (range).
+  // Host memory that is used if IsStaged(). The shapes are (own open shards, range), that of
+  // received_, and (range).
   float* host_sent_ = nullptr;
   float* host_received_ = nullptr;
   float* host_sum_ = nullptr;

@@ -65,24 +65,25 @@ struct DeviceOperand {
   void* at = nullptr;
   size_t bytes = 0;
   Access access = Access::kRead;
-  bool host = false;  // Page-locked host memory if the copy is to run alongside other work.
+  // Whether `at` is host memory. It must be page-locked if the copy is to run alongside other work.
+  bool host = false;
 };
 
 struct DeviceOp {
   DeviceOpKind kind = DeviceOpKind::kZero;
   bool bf16 = false;
   size_t samples = 0;
-  size_t rows = 0;   // Of matrices.
+  size_t rows = 0;   // Rows of the matrices.
   size_t in = 0;     // Columns of the input, padding included.
   size_t out = 0;    // Columns of the output; for kScore, of the scores that it reads.
-  size_t heads = 0;  // Their width is in / heads.
+  size_t heads = 0;  // Each has the width in / heads.
   size_t count = 0;
   size_t patch = 0;
   reference::PixelScale pixels = {};
   size_t classes = 0;  // Classes among the `in` columns of logits.
   float epsilon = 0;
   reference::GeluForm gelu = reference::GeluForm::kTanh;
-  Dropout dropout = {};  // If active, the last operand has the draws.
+  Dropout dropout = {};  // If it is active, the last operand has the draws.
   std::vector<DeviceOperand> operands = {};
   DeviceOperand workspace = {};  // Device::Workspace() bytes for the operation's own use.
 

@@ -187,7 +187,7 @@ struct OrderTraining {
   std::vector<float> parameters;
 };
 
-// Three steps, one of which reuses a slot. Waits are skipped only in the steps.
+// Trains three steps, one of which reuses a slot. Waits are skipped only in the steps.
 void TrainInOrder(ForgetfulDevice::Forgets leaves_out, std::optional<uint64_t> seed,
                   OrderTraining& run) {
   using Forgets = ForgetfulDevice::Forgets;
@@ -210,7 +210,7 @@ void TrainInOrder(ForgetfulDevice::Forgets leaves_out, std::optional<uint64_t> s
 
 class DeviceOrderTest : public testing::TestWithParam<int> {
  protected:
-  // -1: run everything as late as possible.
+  // The parameter -1 means that everything runs as late as possible.
   static std::optional<uint64_t> Seed() {
     return GetParam() < 0 ? std::nullopt : std::optional<uint64_t>(GetParam());
   }

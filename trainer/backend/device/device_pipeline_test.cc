@@ -200,9 +200,9 @@ TEST(DevicePipelineTest, FullBatchesInLockedMemoryAreSentFromThere) {
   AheadTraining from_slots, copied;
   auto direct = MakeAheadBackend({}, from_slots.log), staged = MakeAheadBackend({}, copied.log);
   const PinnedBoards pinned(*direct, boards);
-  EXPECT_EQ(CopiesOf(*direct, from_slots.log, pinned.rows()), 2u);  // Planes, then the rest.
+  EXPECT_EQ(CopiesOf(*direct, from_slots.log, pinned.rows()), 2u);  // The planes, and the rest.
   EXPECT_EQ(CopiesOf(*staged, copied.log, boards.rows()), 1u);
-  EXPECT_EQ(CopiesOf(*direct, from_slots.log, pinned.rows().Slice(0, 1)), 1u);  // Padded.
+  EXPECT_EQ(CopiesOf(*direct, from_slots.log, pinned.rows().Slice(0, 1)), 1u);  // It is padded.
   ASSERT_OK(staged->Step(boards.rows().Slice(0, 1), UpdateOf(0)).status());
   EXPECT_EQ(direct->ReadState()->parameters, staged->ReadState()->parameters);
   EXPECT_THAT(from_slots.log.problems, IsEmpty());

@@ -268,7 +268,7 @@ void DeviceProgram::Adapt(const Op& op, const ShardMemory& memory, DeviceOp& res
 }
 
 std::vector<GradientBucket> DeviceProgram::Buckets(size_t arena, size_t floats) const {
-  std::vector<size_t> last;  // For each operation, the last device operation made from it.
+  std::vector<size_t> last;  // For each operation, the number of its last device operation.
   std::vector<DeviceOp> list;
   for (const Op& op : program_.ops) {
     Append(op, NoMemory(), list);

@@ -75,7 +75,7 @@ class DeviceProgram {
   InputFormat format_ = kPackedBoards;
   size_t results_ = 1;  // Floats per row in predictions.
   size_t workspace_bytes_ = 0;
-  std::vector<size_t> workspaces_;  // For the operations of OpsOn().
+  std::vector<size_t> workspaces_;  // Bytes of workspace for each operation of OpsOn().
 };
 
 }  // namespace penstock

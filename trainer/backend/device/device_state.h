@@ -25,7 +25,7 @@ class DeviceState {
   // finite.
   absl::Status Write(const TrainState& state);
   absl::StatusOr<TrainState> Read(uint64_t step);
-  // Gradients of shard 0: the sum of all shards once they are merged.
+  // Returns the gradients of shard 0. Once the shards are merged, that is the sum over all shards.
   absl::StatusOr<std::vector<float>> ReadGradients() { return ReadArena(memory_.gradients()); }
 
  private:

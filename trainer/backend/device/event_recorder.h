@@ -44,7 +44,7 @@ class EventRecorder final : public DeviceRecorder {
   struct Launch {
     size_t number, stream;
     const char* what;
-    size_t begin, end;  // Numbers of marks.
+    size_t begin, end;  // Numbers of the marks at both ends.
   };
   const std::unique_ptr<StreamMarks> marks_;
   const std::string source_;

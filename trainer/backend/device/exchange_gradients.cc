@@ -58,9 +58,9 @@ const DeviceBackend::Sent& DeviceBackend::LastOfGroup(const Sent& batch) const {
   return *last;
 }
 
-// Waits with progress that the device reports itself: late ranks are reported by bucket, and time
-// in which the device only waits for other ranks counts as collective. Once an error has ended the
-// wait, the device goes on.
+// Waits for an exchange whose progress the device itself reports. Late ranks are therefore reported
+// by bucket, and time in which the device only waits for other ranks counts as collective. Once an
+// error has ended the wait, the device goes on.
 absl::Status DeviceBackend::AwaitExchange(const Sent& batch) {
   Communicator& ranks = merge_->ranks();
   const PhaseScope phase(recorder_, Phase::kCompute);

@@ -21,8 +21,8 @@ class ExchangeProgress {
   // Call this once the memory is taken. Waits for the compute stream.
   absl::Status Bind(Device& device, const MemoryPlan& plan);
 
-  // Operations that report that the slot's step has reached the exchange of this bucket, and that
-  // it has computed all its gradients.
+  // AtBucket() is an operation that reports that the slot's step has reached the exchange of this
+  // bucket. Computed() reports that the step has computed all its gradients.
   DeviceOp AtBucket(size_t slot, size_t bucket) const;
   DeviceOp Computed(size_t slot) const;
 
@@ -30,8 +30,8 @@ class ExchangeProgress {
   void Begin(size_t slot, uint64_t step);
   // The step that was last begun in the slot.
   uint64_t step(size_t slot) const { return steps_[slot]; }
-  // Whether the slot's step has started exchanging, and the bucket whose exchange is under way or
-  // was last; 0 before the first.
+  // exchanges() returns whether the slot's step has started exchanging. bucket() returns the bucket
+  // whose exchange is under way or was last; 0 before the first.
   bool exchanges(size_t slot) const;
   uint32_t bucket(size_t slot) const;
   bool computed(size_t slot) const;
@@ -42,9 +42,10 @@ class ExchangeProgress {
 
   size_t buckets_ = 0;
   MemoryPlan::Region region_ = 0;
-  uint32_t* numbers_ = nullptr;  // On the device: 1, 2, ...
-  uint32_t* words_ = nullptr;    // On the host, two per slot: bucket + 1; whether it computed.
-  std::vector<uint64_t> steps_;  // Per slot.
+  uint32_t* numbers_ = nullptr;  // The numbers 1, 2, ... on the device.
+  // Two words per slot on the host: bucket + 1, and whether all gradients are computed.
+  uint32_t* words_ = nullptr;
+  std::vector<uint64_t> steps_;  // The step that was last begun in each slot.
 };
 
 }  // namespace penstock

@@ -75,7 +75,7 @@ void TrainNorms(const ModelConfig& model, const BatchRows& rows, bool bf16, bool
 
 class FusedNormTest : public testing::TestWithParam<bool> {
  protected:
-  // `blocks`: the number of such pairs in a step.
+  // `blocks` is the number of such pairs in a step.
   static void ExpectTheBitsOfBoth(const ModelConfig& model, const BatchRows& rows, size_t blocks) {
     NormTraining fused, apart;
     TrainNorms(model, rows, GetParam(), /*apart=*/false, fused);

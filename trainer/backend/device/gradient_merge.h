@@ -24,11 +24,11 @@ struct Transfer {
   std::vector<Communicator::Incoming> in;
 };
 
-// Works on one range of each shard's gradients, and reads and writes nothing else. The bits do not
-// depend on the ranges. Data that crosses ranks lies in device memory if the communicator accepts
-// that, else in page-locked host memory. Call the methods in this order, each after the previous
-// one is done: BeforeExchange(), Exchange(), BeforeGather(), Gather(), AfterGather(). One rank
-// alone needs only the first. Not thread-safe.
+// Each call works on one range of each shard's gradients, and reads and writes nothing else. The
+// bits do not depend on the ranges. Data that crosses ranks lies in device memory if the
+// communicator accepts that, else in page-locked host memory. Call the methods in this order, each
+// after the previous one is done: BeforeExchange(), Exchange(), BeforeGather(), Gather(),
+// AfterGather(). One rank alone needs only the first. Not thread-safe.
 class GradientMerge {
  public:
   // `ranks` must outlive this object. `size` is the number of floats in one shard's gradients. If
@@ -45,7 +45,8 @@ class GradientMerge {
   Communicator& ranks() const { return ranks_; }
 
   // AddMemory() adds the device memory for ranges of up to `largest` floats, one range at a time.
-  // Bind(), once the memory is taken, says where the gradients lie: (own shards, size) floats.
+  // Call Bind() once the memory is taken; it passes the address of the gradients, (own shards,
+  // size) floats.
   void AddMemory(MemoryPlan& plan, size_t largest);
   virtual absl::Status Bind(Device& device, const MemoryPlan& plan, float* gradients) = 0;
 
@@ -71,7 +72,7 @@ class GradientMerge {
   bool Owns(size_t shard) const { return shard >= first_ && shard < first_ + own_; }
   bool IsStaged() const { return ranks_.memory() == Communicator::Memory::kHost; }
   float* GradientsOf(size_t shard) const { return gradients_ + (shard - first_) * size_; }
-  // Additions among this rank's own shards.
+  // Returns the additions among this rank's own shards.
   std::vector<DeviceOp> LocalAdditions(GradientRange range) const;
   // Sends every rank's slice of the array at `from` to all ranks.
   template <typename T>

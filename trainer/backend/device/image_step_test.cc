@@ -90,7 +90,8 @@ TEST_P(ImageStepTest, Bf16IsNearTheReference) {
 }
 
 TEST(ImageModelTest, AttentionThatABlockHasNoRoomForIsRefusedWithWhatDoesFit) {
-  const ModelConfig model = ModelConfig::Named("vit-small").value();  // 196 tokens, heads of 64.
+  // Has 196 tokens and heads of 64.
+  const ModelConfig model = ModelConfig::Named("vit-small").value();
   const DeviceBackendOptions options{
       .shards = 2, .global_rows = kImages, .format = ImagesOf(model.side)};
   auto device = std::make_unique<EmulatedDevice>(

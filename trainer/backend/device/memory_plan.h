@@ -24,7 +24,8 @@ class MemoryPlan {
   uint64_t bytes() const;
 
   // kResourceExhausted: the plan exceeds `fraction` of the device's memory, or the free memory. The
-  // message says how much is needed for what, who else uses memory there, and what to change.
+  // message lists the needed memory by purpose and the other users of the device's memory, and says
+  // what to change.
   absl::Status Check(const Device& device, double fraction) const;
   // Allocates all regions.
   absl::Status Take(Device& device);

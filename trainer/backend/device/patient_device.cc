@@ -12,8 +12,8 @@
 namespace penstock {
 namespace {
 
-// Most waits end while the next step is already queued, so that a sleep of this length costs
-// nothing.
+// Pause between two polls. Most waits end while the next step is already queued, so a pause of this
+// length costs nothing.
 constexpr std::chrono::microseconds kPause{20};
 
 std::string WorkOf(DeviceQueue queue) {

@@ -24,7 +24,8 @@ using testing::HasSubstr;
 constexpr size_t kPatientRows = 8;
 const ModelConfig kPatientModel = SmallModel();
 
-// Counts calls that would not return while a GPU hangs. While it stalls, no queued work runs.
+// Counts calls that would not return while a GPU hangs. While `stalls` returns true, no queued work
+// runs.
 struct Hang {
   std::function<bool()> stalls = [] { return false; };
   int waits = 0;
@@ -85,7 +86,7 @@ class PatientDeviceTest : public testing::Test {
   }
 
   Hang hang_;
-  std::vector<absl::Status> ends_;  // Errors of on_stuck.
+  std::vector<absl::Status> ends_;  // Errors that on_stuck was called with.
   int looks_ = 0;
   HangingDevice* device_ = nullptr;
   std::unique_ptr<DeviceBackend> backend_;

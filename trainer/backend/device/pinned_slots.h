@@ -25,13 +25,13 @@ class PinnedSlots final : public SlotAllocator {
 
   // Whether the whole range is page-locked memory from Allocate().
   bool Contains(const uint8_t* memory, size_t bytes) const;
-  // "full batches are sent from the loader's slots", and the reason if some are not.
+  // Returns "full batches are sent from the loader's slots", and the reason if some are not.
   std::string Describe() const;
 
  private:
   Device& device_;
   std::map<const uint8_t*, size_t> locked_;  // Size in bytes by address.
-  absl::Status refused_;                     // The last one.
+  absl::Status refused_;                     // The last refusal to lock memory.
 };
 
 }  // namespace penstock

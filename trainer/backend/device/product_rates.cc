@@ -18,9 +18,9 @@ namespace penstock {
 namespace {
 
 constexpr size_t kNoiseBytes = size_t{1} << 20;
-constexpr int kRuns = 3;  // The median of these counts.
+constexpr int kRuns = 3;  // Number of runs, of which the median counts.
 
-// Values in [-1, 1): products of zeros take less power, and so run faster.
+// Fills memory with values in [-1, 1). Products of zeros take less power, and therefore run faster.
 template <typename T>
 void FillNoise(char* to) {
   uint32_t state = 1;

@@ -23,8 +23,8 @@ struct ProductRate {
   size_t rows = 0, in = 0, out = 0;
   size_t count = 0;  // Occurrences in a shard's forward and backward pass.
   Time time = {};    // Time of one product.
-  // For a product fused with GELU: the time of the plain product and GELU's own kernel, one after
-  // the other.
+  // Set for a product fused with GELU: the time of the plain product and GELU's own kernel, one
+  // after the other.
   std::optional<Time> apart = std::nullopt;
 
   double flops() const { return 2.0 * static_cast<double>(rows) * double(in) * double(out); }

@@ -13,7 +13,7 @@ void Append(std::vector<DeviceOp>& list, std::vector<DeviceOp> more) {
   std::move(more.begin(), more.end(), std::back_inserter(list));
 }
 
-// An operation that stands for the memory that messages read and write.
+// Returns an operation whose operands are the memory that the messages read and write.
 DeviceOp ExchangeOf(const Transfer& transfer) {
   DeviceOp op{.kind = DeviceOpKind::kExchange};
   for (const Communicator::Outgoing& message : transfer.out) {

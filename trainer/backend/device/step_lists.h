@@ -18,11 +18,12 @@ namespace penstock {
 // The backend's use of a device's events.
 inline constexpr size_t kBatchGroups = 2;
 
-// A group's batches have arrived; the work queued for the group is done.
+// ArrivalOf() is the event that a group's batches have arrived; DoneOf() the event that the work
+// queued for the group is done.
 constexpr DeviceEvent ArrivalOf(size_t group) { return 2 * group; }
 constexpr DeviceEvent DoneOf(size_t group) { return 2 * group + 1; }
 
-// For DeviceList::AddOrder(); each is waited for at once.
+// Events for DeviceList::AddOrder(); each is waited for at once.
 inline constexpr DeviceEvent kBucketIsComputed = 2 * kBatchGroups;
 inline constexpr DeviceEvent kBucketsAreExchanged = kBucketIsComputed + 1;
 
@@ -37,8 +38,9 @@ struct BatchKind {
 };
 inline constexpr size_t kBatchKinds = 4;
 
-// The work of a batch between two interventions of the host. Everything is in `first` for one rank
-// alone, for ranks whose exchanges can be queued, and for a batch that does not update.
+// The work of a batch, in lists between which the host does its own part. Everything is in `first`
+// for one rank alone, for ranks whose exchanges can be queued, and for a batch that does not
+// update.
 struct StepLists {
   DeviceList first, middle, last;
 };
@@ -50,7 +52,8 @@ struct StepParts {
   const TrainingMemory& memory;
   const GradientMerge& merge;
   const ExchangeProgress& progress;
-  // In the order in which `training` finishes them; a single bucket unless exchanges can be queued.
+  // The buckets in the order in which `training` finishes them; a single one unless exchanges can
+  // be queued.
   std::span<const GradientBucket> buckets;
   Device& device;
 };
@@ -71,12 +74,12 @@ class StepListBuilder {
   // The list for steps of one batch each, in several slots, one after the other. REQUIRES: one rank
   // alone, or exchanges that can be queued.
   DeviceList Batches(size_t first_slot, size_t count) const;
-  // Also sends the batch.
+  // The list of an inference, which also sends the batch.
   DeviceList Inference(size_t slot) const;
 
  private:
   using Ops = std::vector<DeviceOp>;
-  // For one of this rank's shards.
+  // The operations for one of this rank's shards.
   Ops Gradients(size_t slot, size_t shard, BatchKind kind) const;
   Ops Gradients(size_t slot, BatchKind kind) const;
   Ops Update(size_t slot) const;

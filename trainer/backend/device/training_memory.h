@@ -15,8 +15,8 @@ namespace penstock {
 
 struct TrainingSizes {
   size_t arena = 0;       // Floats of one set of parameters.
-  size_t shards = 0;      // Virtual shards, of all ranks.
-  size_t own_shards = 0;  // Of this rank.
+  size_t shards = 0;      // Virtual shards of all ranks.
+  size_t own_shards = 0;  // Virtual shards of this rank.
   size_t results = 1;     // Floats per row in predictions.
   size_t slots = 0;       // Number of batches with a slot.
   size_t decays = 0;      // Bytes that mark the parameters that decay.
@@ -41,7 +41,7 @@ class TrainingMemory {
 
   size_t arena_bytes() const { return sizes_.arena * sizeof(float); }
   float* parameters() const { return plan_.at<float>(parameters_); }
-  // Null in fp32.
+  // The bf16 copies of the parameters; null in fp32.
   Bf16* copies() const { return sizes_.bf16 ? plan_.at<Bf16>(copies_) : nullptr; }
   float* m() const { return plan_.at<float>(moments_); }
   float* v() const { return m() + sizes_.arena; }
@@ -57,7 +57,7 @@ class TrainingMemory {
   char* slot_at(size_t slot) const { return plan_.at(slots_) + slot * slot_.bytes(); }
   ShardMemory OfShard(size_t slot, size_t shard) const;
 
-  // Page-locked, per slot: the batch, and the results of its step.
+  // Page-locked memory of a slot, for its batch and the results of the batch's step.
   char* host_slot(size_t slot) const { return host_slots_ + slot * slot_.bytes(); }
   float* host_predictions(size_t slot) const {
     return host_predictions_ + slot * predictions_count();

@@ -28,7 +28,8 @@ struct RandomImages {
   std::vector<float> classes;
 };
 
-// All features of a "vit": wide attention, two GELUs, a head over all tokens, dropout everywhere.
+// Has all features of a "vit": wide attention, two GELUs, a head over all tokens, dropout
+// everywhere.
 inline ModelConfig TinyVit() {
   ModelConfig config{"tiny-vit", 2, 32, 2, 48};
   config.attention_width = 64;
@@ -43,7 +44,8 @@ inline ModelConfig TinyVit() {
   return config;
 }
 
-// Like "vit-small": logits of the mean of the tokens. Its pixel statistics are not ImageNet's.
+// Computes its logits from the mean of the tokens, like "vit-small". Its pixel statistics are not
+// ImageNet's.
 inline ModelConfig TinyPooledVit() {
   ModelConfig config{"tiny-pooled-vit", 2, 32, 2, 48};
   config.side = 20;

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kHistory = 400;  // A new operation is compared with this many.
+constexpr size_t kHistory = 400;  // A new operation is compared with this many earlier ones.
 
 char* Begin(const DeviceOperand& operand) { return static_cast<char*>(operand.at); }
 

@@ -25,10 +25,10 @@ struct DeviceLog {
   size_t launched_graphs = 0;
 };
 
-// Finds: two operations on common memory, at least one of which writes, that no stream, event or
-// host wait puts in order; an operand outside every allocation; a read of memory that was never
-// written; a write outside the operands declared as written; host memory that changes between the
-// call that queues its copy and the copy. Not thread-safe.
+// Finds these errors: two operations on common memory, at least one of which writes, that no
+// stream, event or host wait puts in order; an operand outside every allocation; a read of memory
+// that was never written; a write outside the operands declared as written; host memory that
+// changes between the call that queues its copy and the copy. Not thread-safe.
 class CheckingDevice final : public ForwardingDevice {
  public:
   // `log` must outlive this object.
@@ -67,7 +67,7 @@ class CheckingDevice final : public ForwardingDevice {
   static void Advance(Clock& clock, const Clock& other);
   std::vector<DeviceOperand> OperandsOf(const DeviceOp& op) const;
   std::string Describe(const DeviceOp& op);
-  // Null if it lies in no allocation.
+  // Returns the allocation of the operand, or null if it lies in none.
   Allocation* Find(const DeviceOperand& operand);
   void CheckPlaces(const DeviceOp& op);
   void CheckOrder(const DeviceOp& op, size_t stream);

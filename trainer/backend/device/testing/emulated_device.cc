@@ -21,7 +21,7 @@ size_t Index(DeviceQueue queue) { return static_cast<size_t>(queue); }
 
 Mutex emulation;  // A program runs one launch at a time.
 
-// y = x w^T + bias [+ residual]; and its GELU, if a kLinearGelu has five operands.
+// Computes y = x w^T + bias [+ residual], and also its GELU if a kLinearGelu has five operands.
 template <typename T>
 void Linear(const DeviceOp& op) {
   const bool gelu = op.kind == DeviceOpKind::kLinearGelu;

@@ -25,16 +25,16 @@ struct EmulatedDeviceOptions {
   bool ends_in_gelu = true;  // Whether matrix products can be fused with GELU.
   bool ends_in_gelu_backward = true;
   bool has_products = true;
-  uint64_t most_host_bytes = uint64_t{1} << 30;  // Most that can be locked at a time.
+  uint64_t most_host_bytes = uint64_t{1} << 30;  // Most host memory locked at a time.
   uint64_t block_shared_bytes = 0;               // See DeviceInfo.
-  std::optional<uint64_t> seed = std::nullopt;   // For LateStreams.
+  std::optional<uint64_t> seed = std::nullopt;   // The seed of LateStreams.
 };
 
 // A library's matrix products, which may differ from the plain ones.
 class EmulatedProducts {
  public:
   virtual ~EmulatedProducts() = default;
-  // See Device; called for products only.
+  // These are as in Device, but are called for products only.
   virtual size_t Workspace(const DeviceOp& op) = 0;
   virtual absl::Status Prepare(const DeviceOp& op) = 0;
   virtual std::string Plan() const = 0;
@@ -61,7 +61,7 @@ class EmulatedDevice final : public Device {
   absl::StatusOr<void*> Allocate(size_t bytes) override;
   absl::StatusOr<void*> AllocateHost(size_t bytes) override;
   void FreeHost(void* memory) override;
-  // Returns a FakeStream: that of kExchange, in which a fake library's work takes its turn.
+  // Returns the FakeStream of kExchange, in which a fake library's work takes its turn.
   void* StreamOf(DeviceQueue queue) override;
   absl::Status Run(const DeviceOp& op, DeviceQueue queue) override;
   absl::Status RunForeign(const DeviceOp&, DeviceQueue,

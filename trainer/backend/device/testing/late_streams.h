@@ -42,7 +42,8 @@ class LateStreams {
   absl::Status Synchronize(DeviceQueue queue);
   // Runs the work up to the last record of the event.
   absl::Status Synchronize(DeviceEvent event);
-  // Runs as much of that work as needs no long work, and returns whether the record is reached.
+  // Runs the part of that work that does not wait for long work, and returns whether the record is
+  // reached.
   absl::StatusOr<bool> Done(DeviceEvent event);
   // The same for all queued work.
   absl::StatusOr<bool> Done(DeviceQueue queue);

@@ -29,8 +29,8 @@ class StallingDevice final : public ForwardingDevice {
   const std::function<bool()> stalls_;
 };
 
-// Done() returns once the device is done or has failed, or `reached` returns true. On a slow
-// machine, no time counts before that.
+// Done() returns once the device is done or has failed, or `reached` returns true. Time that a slow
+// machine needs before that does not count.
 class HastyDevice final : public ForwardingDevice {
  public:
   HastyDevice(std::unique_ptr<Device> device, std::function<bool()> reached)
