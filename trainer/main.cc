@@ -29,7 +29,7 @@ int Fail(int code, const std::string& message) {
   return code;
 }
 
-// The exit code if everything succeeded except possibly the printing.
+// Returns the exit code if everything succeeded except possibly the printing.
 int Printed() {
   const absl::Status status = penstock::FlushStandardOutput();
   return status.ok() ? 0 : Fail(1, std::string(status.message()));
@@ -70,7 +70,7 @@ int Run(penstock::TrainerOptions options) {
 struct Command {
   std::string name;
   std::string about;
-  // Adds its options to the app, and returns what runs it once they are parsed.
+  // Adds its options to the app, and returns the function that runs it once they are parsed.
   std::function<std::function<int()>(CLI::App&)> add;
 };
 

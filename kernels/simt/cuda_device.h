@@ -72,7 +72,8 @@ PENSTOCK_DEVICE T Shuffle(T x, unsigned lane) {
 }
 
 // Loads four 8x8 matrices of 16-bit values. Lane i passes the address of row i % 8 of matrix i / 8.
-// In r[m] it gets, from row lane / 4 of matrix m, the pair of columns that begins at 2 (lane % 4).
+// The lane receives in r[m], from row lane / 4 of matrix m, the pair of columns that begins at 2
+// (lane % 4).
 PENSTOCK_DEVICE void LoadMatrices(uint32_t (&r)[4], const void* row) {
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"

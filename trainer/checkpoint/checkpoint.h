@@ -31,7 +31,8 @@ namespace penstock {
 struct BestEvaluation {
   uint64_t step = 0;
   double loss = 0;
-  uint64_t evaluations_since = 0;  // Later ones, none of them better; --early-stop counts them.
+  // Number of later evaluations, none of which was better; --early-stop counts them.
+  uint64_t evaluations_since = 0;
 
   friend bool operator==(const BestEvaluation&, const BestEvaluation&) = default;
 };
@@ -41,24 +42,24 @@ inline constexpr size_t kMostNameBytes = 2 << 20;
 
 struct CheckpointInfo {
   ModelConfig model = {};
-  // Names of the model's classes, by class number, in kMostNameBytes at most. Bytes that are not
-  // UTF-8 are replaced in the file. Empty: no names were known.
+  // Names of the model's classes, by class number; at most kMostNameBytes in all. Bytes that are
+  // not UTF-8 are replaced in the file. Empty if no names were known.
   std::vector<std::string> class_names = {};
   // The decode spec of the evaluations, as a textproto; image models only.
   std::string eval_spec = {};
   uint64_t seed = 0;
-  uint64_t step = 0;        // Applied updates.
-  std::string cursor = {};  // After the last applied step's batch.
+  uint64_t step = 0;        // Number of applied updates.
+  std::string cursor = {};  // Position after the batch of the last applied step.
   uint64_t global_batch_size = 0;
-  // Everything besides the state that the bits of the next step depend on.
+  // The next members are everything besides the state that the bits of the next step depend on.
   uint64_t virtual_shards = 0;
   uint64_t block_rows = 0;
   std::string targets = {};                 // How scores become targets: "a 0.8, b 11, k 400".
   std::string numerics = {};                // "cpu onednn avx512"
-  std::string reduction = "deterministic";  // Or "fast".
+  std::string reduction = "deterministic";  // "deterministic" or "fast".
   std::string compression = "none";
   uint64_t accumulate = 1;         // Batches per step.
-  std::string remainder = "drop";  // Which rows an epoch's last step has.
+  std::string remainder = "drop";  // Determines which rows an epoch's last step has.
   std::string precision = "fp32";
   std::string gemm_plan = {};  // How products are computed: an engine, or the chosen algorithms.
   std::string libraries = {};  // "oneDNN 2.6.0"
@@ -66,9 +67,9 @@ struct CheckpointInfo {
   // Sum and number of the scores trained on, for the mean that evaluations compare with.
   double score_sum = 0;
   uint64_t score_count = 0;
-  std::string version = {};  // Version of the program that wrote it.
+  std::string version = {};  // Version of the program that wrote the checkpoint.
   std::optional<BestEvaluation> best = {};
-  uint64_t judged_step = 0;  // Step of the newest evaluation that `best` accounts for; 0: none.
+  uint64_t judged_step = 0;  // Step of the newest evaluation that `best` accounts for; 0 if none.
 
   friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;
 };

@@ -94,7 +94,8 @@ nlohmann::json BestToJson(const BestEvaluation& best) {
   return {{"step", best.step}, {"loss", best.loss}, {"evaluations_since", best.evaluations_since}};
 }
 
-// Older files have all three in one text: "deterministic of 2 batches a step", "fast bf16".
+// Reads the reduction, the compression and the batches per step. Older files have all three in one
+// text: "deterministic of 2 batches a step", "fast bf16".
 void ReadReduction(const JsonFields& json, CheckpointInfo& info) {
   json.ReadIfThere("reduction", info.reduction);
   const std::vector<std::string> words = absl::StrSplit(info.reduction, ' ');
@@ -127,7 +128,8 @@ void ReadNewFields(const JsonFields& json, CheckpointInfo& info) {
   json.ReadIfThere("world_size", info.world_size, 1, kMostJsonCount);
   if (json.Has("best")) {
     info.best = ReadBest(json.Object("best"), info.step);
-    info.judged_step = info.best->step;  // Older files do not say; no later one is certain.
+    // Older files lack judged_step, and no evaluation after the best one is certain.
+    info.judged_step = info.best->step;
   }
   json.ReadIfThere("judged_step", info.judged_step, info.judged_step, info.step);
   json.ReadIfThere("class_names", info.class_names, info.model.classes);

@@ -378,9 +378,9 @@ TEST_F(ForgedCheckpointTest, RefusesAMissingField) {
 }
 
 TEST_F(ForgedCheckpointTest, RefusesFieldsThatContradictOneAnother) {
-  ExpectRefused("/best/step", "42");              // After the checkpoint's step.
-  ExpectRefused("/best/evaluations_since", "5");  // More than steps since the best.
-  ExpectRefused("/judged_step", "36");            // Before the best.
+  ExpectRefused("/best/step", "42");              // It is after the checkpoint's step.
+  ExpectRefused("/best/evaluations_since", "5");  // It exceeds the steps since the best.
+  ExpectRefused("/judged_step", "36");            // It is before the best.
   ExpectRefused("/judged_step", "42");
   ExpectRefused("/model", "[]");
   ExpectRefused("/best", "1");

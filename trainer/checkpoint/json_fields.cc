@@ -18,7 +18,7 @@ const nlohmann::json& Null() {
   return *null;
 }
 
-// The beginning of a value, in ASCII.
+// Returns the beginning of a value, in ASCII.
 std::string Shown(const nlohmann::json& value) {
   constexpr size_t kMost = 40;
   if (value.is_structured()) return value.is_array() ? "a list" : "an object";

@@ -25,22 +25,22 @@ class JsonFields {
   JsonFields(const nlohmann::json& json, std::string prefix, absl::Status& status);
 
   bool Has(const char* name) const { return object_.contains(name); }
-  // An object with its own fields. A missing object counts as empty.
+  // Returns a member that is an object with its own fields. A missing object counts as empty.
   JsonFields Object(const char* name) const;
-  // The raw value; null if it is missing, which is an error.
+  // Returns the raw value, or null if it is missing, which is an error.
   const nlohmann::json& At(const char* name) const;
 
-  // A whole number from `least` to `most`.
+  // Reads a whole number from `least` to `most`, or a list of them.
   void Read(const char* name, uint64_t& value, uint64_t least, uint64_t most) const;
   void Read(const char* name, std::vector<uint64_t>& values, uint64_t least, uint64_t most) const;
-  void Read(const char* name, double& value) const;                  // Finite.
-  void Read(const char* name, std::array<double, 3>& values) const;  // All finite.
+  void Read(const char* name, double& value) const;                  // Must be finite.
+  void Read(const char* name, std::array<double, 3>& values) const;  // All must be finite.
   void Read(const char* name, bool& value) const;
   void Read(const char* name, std::string& value) const;
-  // A list of `count` texts.
+  // Reads a list of `count` texts.
   void Read(const char* name, std::vector<std::string>& values, size_t count) const;
 
-  // The same, but a missing field leaves `value` unchanged.
+  // Does the same, but a missing field leaves `value` unchanged.
   template <typename Value, typename... Range>
   void ReadIfThere(const char* name, Value& value, Range... range) const {
     if (Has(name)) Read(name, value, range...);

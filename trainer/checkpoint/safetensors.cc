@@ -29,11 +29,11 @@ constexpr uint64_t kMaxHeader = 100'000'000;  // The format's own limit.
 struct Tensor {
   std::string dtype;
   std::vector<uint64_t> shape;
-  uint64_t begin = 0;  // In the file.
+  uint64_t begin = 0;  // Offsets in the file.
   uint64_t end = 0;
 };
 
-using Contents = std::map<std::string, Tensor>;  // By tensor name.
+using Contents = std::map<std::string, Tensor>;  // Tensors by name.
 
 std::string HeaderOf(const ParameterTable& table,
                      const std::map<std::string, std::string>& metadata) {

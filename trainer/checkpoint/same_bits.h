@@ -1,4 +1,4 @@
-// Whether a resumed training continues with the bits it would have had.
+// Tells whether a resumed training continues with the bits that it would have had.
 #ifndef PENSTOCK_TRAINER_CHECKPOINT_SAME_BITS_H_
 #define PENSTOCK_TRAINER_CHECKPOINT_SAME_BITS_H_
 
@@ -9,8 +9,9 @@
 
 namespace penstock {
 
-// Settings that affect the bits of the next step and have changed, each as "--virtual-shards was 8,
-// is 4"; empty: the same bits. Settings that a version 1 file lacks are not compared.
+// Returns the settings that affect the bits of the next step and have changed, each as
+// "--virtual-shards was 8, is 4". If the result is empty, the bits stay the same. Settings that a
+// version 1 file lacks are not compared.
 std::vector<std::string> BitDifferences(const CheckpointInfo& then, const CheckpointInfo& now);
 
 }  // namespace penstock

@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// `text`, or, if it is long, the part around its first difference from `other`.
+// Returns `text`, or, if it is long, the part around its first difference from `other`.
 inline std::string Shortened(absl::string_view text, absl::string_view other) {
   constexpr size_t kMost = 80, kBefore = 20;
   if (text.size() <= kMost) return std::string(text);

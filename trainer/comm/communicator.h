@@ -35,16 +35,17 @@ class Communicator {
   virtual size_t rank() const = 0;
   virtual size_t size() const = 0;
 
-  // The memory that all spans lie in. Code that reads or writes them on the host needs kHost.
+  // The kind of memory that all spans lie in. Code that reads or writes them on the host needs
+  // kHost.
   enum class Memory : uint8_t { kHost, kDevice };
   virtual Memory memory() const { return Memory::kHost; }
 
   // The step and bucket of the next exchanges, for reports of a rank that keeps others waiting.
   virtual void Mark(uint64_t step, uint32_t bucket) { (void)step, (void)bucket; }
 
-  // The basis of the other operations: point-to-point messages, all in flight at once. The n-th
-  // message from one rank to another matches the n-th that the other expects from it, which must
-  // have the same size. A rank may send to itself.
+  // Exchanges point-to-point messages, all in flight at once. The other operations are built on
+  // this one. The n-th message from one rank to another matches the n-th that the other expects
+  // from it, which must have the same size. A rank may send to itself.
   virtual absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) = 0;
 
   absl::Status Send(size_t to, std::span<const uint8_t> bytes);
@@ -59,7 +60,8 @@ class Communicator {
   // The state of the queued work, as its device reports it.
   struct Queued {
     bool done = false;
-    // The exchange that has begun last. Absent: none has begun, so nothing waits for other ranks.
+    // The exchange that began last. If it is absent, none has begun, and nothing waits for other
+    // ranks.
     struct Place {
       uint64_t step = 0;
       uint32_t bucket = 0;

@@ -28,7 +28,8 @@ TEST_P(WorldTest, AllGatherBringsEveryPartInItsOwnSize) {
   RunRanks(GetParam(), [](RankGroup& group) {
     Communicator& ranks = group.communicator();
     std::vector<std::vector<uint8_t>> parts;
-    for (size_t r = 0; r < ranks.size(); ++r) parts.emplace_back(r * 1000, 0);  // Rank 0's: empty.
+    // Rank 0's part is empty.
+    for (size_t r = 0; r < ranks.size(); ++r) parts.emplace_back(r * 1000, 0);
     std::fill(parts[ranks.rank()].begin(), parts[ranks.rank()].end(), uint8_t(ranks.rank()));
     ASSERT_OK(ranks.AllGather(Spans(parts)));
     for (size_t r = 0; r < ranks.size(); ++r) EXPECT_THAT(parts[r], Each(uint8_t(r)));

@@ -56,7 +56,7 @@ class GlooCommunicator final : public Communicator {
   const std::chrono::milliseconds timeout_;
   const absl::Duration verdict_timeout_;
   const std::unique_ptr<LateWatch> watch_;
-  std::vector<uint64_t> sent_, received_;  // Messages to and from each rank.
+  std::vector<uint64_t> sent_, received_;  // Number of messages to and from each rank.
 
   Mutex mutex_;
   absl::Status ended_ ABSL_GUARDED_BY(mutex_);

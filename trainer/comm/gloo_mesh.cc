@@ -67,7 +67,7 @@ absl::Status GlooMesh::ConnectTo(int peer, StoreClient& store, absl::Duration ti
     status = absl::UnavailableError(error.what());
   }
   EndWait();
-  PENSTOCK_RETURN_IF_ERROR(store.lost());  // The loss, rather than its consequence.
+  PENSTOCK_RETURN_IF_ERROR(store.lost());  // Reports the loss, rather than its consequence.
   return status;
 }
 

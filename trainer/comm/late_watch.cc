@@ -32,7 +32,7 @@ std::string PlaceText(const RankProgress& progress) {
 
 using Progresses = std::span<const std::optional<RankProgress>>;
 
-// The ranks that do not wait or are unknown; if all wait, those that are behind the others.
+// Returns the ranks that do not wait or are unknown; if all wait, those that are behind the others.
 std::vector<size_t> LateOnes(Progresses ranks) {
   std::vector<size_t> late, behind;
   const RankProgress *first = nullptr, *last = nullptr;

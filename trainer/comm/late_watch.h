@@ -26,24 +26,24 @@ namespace penstock {
 struct RankProgress {
   uint64_t step = 0;  // See Communicator::Mark().
   uint32_t bucket = 0;
-  // How long it has been waiting for other ranks; absent: it does something else.
+  // How long the rank has been waiting for other ranks; absent if it does something else.
   std::optional<std::chrono::milliseconds> waiting = {};
 
   std::string ToText() const;
   static std::optional<RankProgress> FromText(absl::string_view text);
 };
 
-// A sentence that names the ranks that have kept others waiting for `late_after` or longer: those
-// that do not wait or are unknown (absent), else those furthest behind. Empty: no rank has waited
-// that long.
+// Returns a sentence that names the ranks that have kept others waiting for `late_after` or longer.
+// These are the ranks that do not wait or are unknown (absent), else those furthest behind. The
+// result is empty if no rank has waited that long.
 std::string DescribeLate(std::span<const std::optional<RankProgress>> ranks,
                          std::chrono::milliseconds late_after);
 
 struct LateWatchOptions {
   std::string name = {};  // Name of the communicator; each has its own entries in the store.
   std::chrono::milliseconds late_after{60'000};
-  // Called on a separate thread on every rank, once for each set of late ranks. Empty: no reports
-  // on this rank.
+  // Called on a separate thread on every rank, once for each set of late ranks. If it is empty,
+  // this rank reports nothing.
   std::function<void(absl::string_view)> report = {};
 };
 
@@ -62,7 +62,7 @@ class LateWatch {
   void Begin();
   void End();
 
-  // The ranks that are late now, as far as known; empty: nobody keeps others waiting.
+  // Describes the ranks that are late now, as far as known; empty if no rank keeps others waiting.
   std::string Late() const;
 
  private:
@@ -90,9 +90,9 @@ class LateWatch {
   std::string published_, shared_, told_;  // Used by the thread only.
   mutable Mutex mutex_;
   CondVar changed_;
-  mutable std::vector<Word> words_ ABSL_GUARDED_BY(mutex_);  // Per rank.
+  mutable std::vector<Word> words_ ABSL_GUARDED_BY(mutex_);  // The last word of each rank.
   RankProgress own_ ABSL_GUARDED_BY(mutex_);
-  std::optional<Clock::time_point> since_ ABSL_GUARDED_BY(mutex_);  // Absent: not waiting.
+  std::optional<Clock::time_point> since_ ABSL_GUARDED_BY(mutex_);  // Absent if not waiting.
   std::jthread thread_;
 };
 

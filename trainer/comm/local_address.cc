@@ -29,10 +29,11 @@ bool IsLoopback(const std::string& address) {
   return address.empty() || address == "::1" || absl::StartsWith(address, "127.");
 }
 
-// Other hosts that were given such an address would reach themselves.
+// Whether `host` names the host that uses it. Another host that was given such an address would
+// reach itself.
 bool NamesThisHost(const std::string& host) { return host == "localhost" || IsLoopback(host); }
 
-// The address that the kernel would send from. Sends nothing.
+// Returns the address that the kernel would send from. Sends nothing.
 std::string SourceTowards(const addrinfo& target) {
   const int fd = socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return "";
@@ -52,7 +53,7 @@ bool IsLinkLocal(const sockaddr* address) {
          IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
 }
 
-// The address of the first interface that `wanted` accepts, or "".
+// Returns the address of the first interface that `wanted` accepts, or "".
 std::string FindInterfaceAddress(int family, absl::FunctionRef<bool(const ifaddrs&)> wanted) {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return "";

@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-// How long something may go on without progress.
+// A limit on the time without progress.
 class Patience {
  public:
   explicit Patience(absl::Duration timeout)

@@ -23,7 +23,7 @@ struct RankGroupOptions {
   absl::Duration join_timeout = absl::Minutes(2);
   TcpOptions tcp = {};
   std::function<bool()> should_stop = {};  // Polled while ranks are missing.
-  ConnectRanks connect = {};               // Empty: ConnectTcp().
+  ConnectRanks connect = {};               // If empty, ConnectTcp() is used.
 };
 
 // Not thread-safe. The destructor leaves as done, unless Fail() was called. On rank 0 it waits some
@@ -48,7 +48,7 @@ class RankGroup {
   explicit RankGroup(const RankInfo& info) : info_(info) {}
 
   RankInfo info_;
-  std::unique_ptr<StoreServer> server_;  // On rank 0.
+  std::unique_ptr<StoreServer> server_;  // Null except on rank 0.
   std::unique_ptr<StoreClient> store_;
   std::unique_ptr<Communicator> communicator_;
 };

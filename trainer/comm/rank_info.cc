@@ -39,8 +39,8 @@ constexpr Launcher kOpenMpi{"Open MPI",
                             "OMPI_COMM_WORLD_LOCAL_SIZE",
                             "PMIX_NAMESPACE",
                             nullptr};
-// Not SLURM_NTASKS: a batch script has that too, and is not a rank. SLURM_STEP_TASKS_PER_NODE
-// replaces a local size.
+// Slurm's world size is not SLURM_NTASKS, because a batch script has that too, and is not a rank.
+// SLURM_STEP_TASKS_PER_NODE replaces a local size.
 constexpr Launcher kSlurm{"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID",
                           nullptr, "SLURM_JOB_ID", "SLURM_RESTART_COUNT"};
 constexpr Launcher kPmi{"PMI",       "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
@@ -108,7 +108,7 @@ std::string LocalRendezvous(const RankInfo& info) {
   return absl::StrCat("unix-abstract:penstock-", getuid(), "-", info.job, "-", info.generation);
 }
 
-// The same on every rank of a job. Two jobs on one machine rarely get the same port.
+// Returns the same port on every rank of a job. Two jobs on one machine rarely get the same one.
 uint32_t PortOf(const RankInfo& info) {
   uint64_t key = DeriveKey(0, info.generation);
   for (const char c : info.job) key = DeriveKey(key, static_cast<uint8_t>(c));
@@ -281,7 +281,7 @@ absl::StatusOr<RankInfo> FromEnvironment(const Environment& environment) {
   return RankInfo();
 }
 
-// Settings of penstock launch or the user, which override every launcher's.
+// Takes the settings of penstock launch or the user, which override every launcher's.
 absl::Status TakeTold(const Environment& environment, RankInfo& info) {
   Reader reader(environment);
   auto take = [&](const char* name, std::string& value) {

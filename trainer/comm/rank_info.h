@@ -12,16 +12,16 @@
 namespace penstock {
 
 struct RankInfo {
-  std::string source = "alone";  // Where the rank comes from: "--rank", "torchrun", "Open MPI", ...
+  std::string source = "alone";  // Source of the rank: "--rank", "torchrun", "Open MPI", ...
   uint32_t rank = 0;
   uint32_t world_size = 1;
-  uint32_t local_rank = 0;  // Among the ranks of this host.
+  uint32_t local_rank = 0;  // Rank among the ranks of this host.
   uint32_t local_size = 1;
-  // Where rank 0 serves the store: HOST:PORT, or "unix-abstract:NAME" if all ranks share a host.
-  // Empty if there is only one rank.
+  // Address at which rank 0 serves the store: HOST:PORT, or "unix-abstract:NAME" if all ranks share
+  // a host. Empty if there is only one rank.
   std::string rendezvous = {};
-  std::string job = {};     // Ranks of other jobs are refused.
-  uint64_t generation = 0;  // How many times the launcher has restarted this job.
+  std::string job = {};     // Name of the job; ranks of other jobs are refused.
+  uint64_t generation = 0;  // Number of times the launcher has restarted this job.
 
   bool one_host() const { return local_size == world_size; }
 };
@@ -35,10 +35,10 @@ struct RankOptions {
   std::string rendezvous = {};
 };
 
-// The command line's ranks if it names any. Else the first complete set of variables of torchrun,
-// Open MPI, Slurm, PMI, Horovod and TF_CONFIG. Else a single rank. --rendezvous, then
-// PENSTOCK_RENDEZVOUS, replaces the address of any set; PENSTOCK_JOB and PENSTOCK_GENERATION
-// replace those of any set.
+// Takes the command line's ranks if it names any; else the first complete set of variables of
+// torchrun, Open MPI, Slurm, PMI, Horovod and TF_CONFIG; else a single rank. --rendezvous, or else
+// PENSTOCK_RENDEZVOUS, replaces the address of any set. PENSTOCK_JOB and PENSTOCK_GENERATION
+// replace the job and the generation of any set.
 //
 // kInvalidArgument: no set is complete but one is incomplete (the message names what is missing),
 // an invalid number, or a rank outside the world.

@@ -27,9 +27,9 @@ struct ShardAddition {
 };
 
 struct MergePlan {
-  std::vector<ShardAddition> local;  // On every rank, before the exchange.
+  std::vector<ShardAddition> local;  // Additions on every rank before the exchange.
   std::vector<size_t> open;          // Shards whose sums are exchanged, ascending.
-  std::vector<ShardAddition> rest;   // After the exchange.
+  std::vector<ShardAddition> rest;   // Additions after the exchange.
 };
 
 // Rank r of R owns the shards [rV/R, (r+1)V/R). REQUIRES: R divides V; the tree ends in shard 0.
@@ -43,9 +43,9 @@ std::vector<ShardAddition> FastTree(size_t shards, size_t ranks);
 // names the nearest valid numbers.
 absl::Status CheckShardsAndRanks(size_t shards, size_t ranks);
 
-// Of `count` numbers, rank r adds [SliceBegin(r), SliceBegin(r + 1)), whatever their addresses.
-// Slices are whole blocks of kSliceBlock numbers (64 bytes of floats), divided as evenly as
-// possible.
+// Rank r adds the slice [SliceBegin(r), SliceBegin(r + 1)) of `count` numbers, whatever their
+// addresses. Slices are whole blocks of kSliceBlock numbers (64 bytes of floats), divided as evenly
+// as possible.
 inline constexpr size_t kSliceBlock = 16;
 size_t SliceBegin(size_t rank, size_t ranks, size_t count);
 // The largest slice of any `count` up to this one.
@@ -69,8 +69,8 @@ class ShardMerge {
   // gradients: (this rank's shards, size). The first `size` become the sum of all shards of all
   // ranks, the same bits everywhere; the rest is unspecified.
   absl::Status Run(float* gradients, Add add) { return Run(gradients, {0, size_}, add); }
-  // The same for a range of each shard; reads and writes nothing else. The bits do not depend on
-  // the ranges.
+  // Does the same for a range of each shard, and reads and writes nothing else. The bits do not
+  // depend on the ranges.
   absl::Status Run(float* gradients, Range range, Add add);
 
   // The two halves of Run(). AddOwn() needs no other rank, and several threads may call it for
@@ -87,12 +87,12 @@ class ShardMerge {
     const size_t begin = SliceBegin(rank, ranks_.size(), count);
     return {begin, SliceBegin(rank + 1, ranks_.size(), count) - begin};
   }
-  // For `count` floats of each shard; `gradients` points at the first one of this rank's first
-  // shard.
+  // These work on `count` floats of each shard; `gradients` points at the first one of this rank's
+  // first shard.
   absl::Status ExchangeSlices(float* gradients, size_t count);
   void AddSlices(float* gradients, size_t count, Add add);
   absl::Status GatherSlices(float* gradients, size_t count);
-  // The same with 16-bit numbers, for one open shard per rank.
+  // These do the same with 16-bit numbers, for one open shard per rank.
   absl::Status ExchangeHalves(float* gradients, size_t count);
   absl::Status GatherHalves(float* gradients, size_t count);
 
@@ -104,7 +104,7 @@ class ShardMerge {
   const WireFloat wire_;
   std::vector<uint16_t> sent_halves_, received_halves_;
   std::vector<float> received_;      // This rank's slice of other ranks' open shards.
-  std::vector<float*> open_slices_;  // For each open shard, during Run().
+  std::vector<float*> open_slices_;  // This rank's slice of each open shard, during Run().
 };
 
 }  // namespace penstock

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// Additions at distances 1, 2, 4, ...
+// Returns additions at distances 1, 2, 4, ...
 std::vector<ShardAddition> Tree(size_t shards) {
   std::vector<ShardAddition> tree;
   for (size_t distance = 1; distance < shards; distance *= 2) {
@@ -138,7 +138,7 @@ class FastMergeTest : public ShardMergeTest {
  protected:
   using Make = std::function<std::vector<float>(size_t first_shard, size_t count)>;
 
-  // From every rank; all are equal.
+  // Returns the sums of every rank, after checking that they are equal.
   static std::vector<float> MergedFast(World world, WireFloat wire, const Make& make = Gradients) {
     std::vector<std::vector<float>> merged(world.ranks);
     RunRanks(world.ranks, [&](RankGroup& group) {

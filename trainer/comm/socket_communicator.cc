@@ -36,13 +36,13 @@ class MessageQueue {
 
  private:
   struct Message {
-    uint64_t told_size;  // Sent ahead of the bytes.
+    uint64_t told_size;  // The size as sent ahead of the bytes.
     uint8_t* bytes;
     size_t size;
   };
   std::vector<Message> messages_;
   size_t next_ = 0;
-  size_t travelled_ = 0;  // Of messages_[next_], including its size.
+  size_t travelled_ = 0;  // Bytes of messages_[next_] and its size that have travelled.
 };
 
 std::array<iovec, 2> MessageQueue::Rest() {

@@ -42,10 +42,10 @@ constexpr size_t kMaxStrangers = 64;  // Silent connections, in addition to one 
 using Token = std::array<uint8_t, 16>;
 
 // A rank's entry in the store for the others, as raw bytes. Ranks of other programs are refused
-// earlier, or by its size.
+// earlier, or because their entry has another size.
 struct Endpoint {
   sockaddr_storage address;
-  uint64_t size;  // Of the address.
+  uint64_t size;  // Bytes of `address`.
   Token token;
 };
 

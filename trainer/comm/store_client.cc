@@ -91,9 +91,9 @@ class GrpcStoreClient final : public StoreClient {
   mutable Mutex mutex_;
   mutable CondVar changed_;
   std::map<std::string, std::string> entries_ ABSL_GUARDED_BY(mutex_);
-  std::optional<std::vector<uint32_t>> missing_ ABSL_GUARDED_BY(mutex_);  // Absent: not accepted.
+  std::optional<std::vector<uint32_t>> missing_ ABSL_GUARDED_BY(mutex_);  // Absent until accepted.
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
-  std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);  // The stream's end.
+  std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);  // Set when the stream ends.
   bool leaving_ ABSL_GUARDED_BY(mutex_) = false;
   struct Callback {
     const void* owner;
@@ -195,7 +195,7 @@ void GrpcStoreClient::EndStream(const grpc::Status& status) {
     MutexLock lock(&mutex_);
     lost = missing_.has_value() && !leaving_;
   }
-  // Must come first, so that nobody takes this for an end after which to try again.
+  // Must come first, so that no caller takes this for an error that may be retried.
   if (lost) {
     Lose(absl::UnavailableError(
         absl::StrCat("rank 0 died, or its host cannot be reached (", info_.rendezvous, ")")));

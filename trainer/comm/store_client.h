@@ -29,7 +29,7 @@ class StoreClient {
   virtual ~StoreClient() = default;
 
   virtual absl::Status Put(const std::string& key, const std::string& value) = 0;
-  // Sends each rank its own one of `values`, which has one value for each rank.
+  // Sends each rank its own value. `values` has one value for each rank.
   virtual absl::Status PutForEach(const std::string& key,
                                   const std::vector<std::string>& values) = 0;
   // Sends `value` to that rank only.
@@ -41,8 +41,8 @@ class StoreClient {
   // calls do nothing.
   virtual void Leave(const absl::Status& why) = 0;
 
-  // OK, or the rank that was lost first and why: kCancelled if it was interrupted, else
-  // kUnavailable.
+  // Returns OK, or an error that names the rank that was lost first and the reason. The error is
+  // kCancelled if that rank was interrupted, else kUnavailable.
   virtual absl::Status lost() const = 0;
   // Waits up to `timeout` for a loss, and returns lost().
   virtual absl::Status WaitForLost(absl::Duration timeout) const = 0;

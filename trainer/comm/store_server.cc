@@ -89,7 +89,7 @@ class Attendance final : public grpc::ServerBidiReactor<v1::RankMessage, v1::Sto
     StartWrite(first);
   }
 
-  // Earlier messages are still written.
+  // Ends the call once the earlier messages are written.
   void End(grpc::Status status) {
     if (rank_.has_value()) table_.Remove(*std::exchange(rank_, std::nullopt));
     {

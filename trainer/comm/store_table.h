@@ -33,9 +33,10 @@ class StoreTable {
 
   // Errors are those of proto/rank_store.proto; then `member` is not kept.
   absl::Status Join(const v1::RankHello& hello, StoreMember& member);
-  // Sends the entry to everyone, including the sender; or each rank its own one of `values`; or
-  // only to the rank `to`, which must have joined. kInvalidArgument: the number of values differs
-  // from the number of ranks, or there is no such rank.
+  // Sends the entry to everyone, including the sender. If it has `values`, sends each rank its own
+  // one instead; if it has `to`, sends it only to that rank, which must have joined.
+  // kInvalidArgument: the number of values differs from the number of ranks, or there is no such
+  // rank.
   absl::Status Put(const v1::StoreEntry& entry);
   // Records that the rank ends: done, interrupted, or failed.
   void Leave(uint32_t rank, const v1::RankLeave& leave);
@@ -47,7 +48,7 @@ class StoreTable {
 
  private:
   struct Rank {
-    StoreMember* member = nullptr;  // Null: its connection has ended.
+    StoreMember* member = nullptr;  // Null once its connection has ended.
     std::string process;            // "pid 12 on host7".
     bool left = false;
   };
@@ -65,7 +66,7 @@ class StoreTable {
   Mutex mutex_;
   CondVar changed_;
   std::map<uint32_t, Rank> ranks_ ABSL_GUARDED_BY(mutex_);  // Ranks that have joined.
-  // By key; kept for ranks that have not joined yet.
+  // Entries by key, kept for ranks that have not joined yet.
   std::map<std::string, v1::StoreEntry> entries_ ABSL_GUARDED_BY(mutex_);
   std::optional<v1::RankLost> lost_ ABSL_GUARDED_BY(mutex_);  // The first loss.
 };

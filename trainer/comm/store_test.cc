@@ -165,7 +165,7 @@ TEST_F(StoreTableTest, AConnectionThatBreaksIsALostRank) {
   for (uint32_t r : {0, 1, 2}) ASSERT_OK(table_.Join(Hello(r), ears_[r]));
   table_.Remove(1);
   EXPECT_THAT(ears_[0].lost(), ElementsAre(HasSubstr("rank 1 (pid 41 on host) died")));
-  table_.Remove(2);  // It ends because of rank 1, so nothing new.
+  table_.Remove(2);  // It ends because of rank 1, so this is not news.
   EXPECT_EQ(ears_[0].lost().size(), 1u);
 }
 

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// Ranks with different ways would wait for each other for ever.
+// Checks that all ranks use the same way. Otherwise they would wait for each other for ever.
 absl::Status CheckSameWay(const RankInfo& info, StoreClient& store, const TcpOptions& options,
                           const std::string& own) {
   auto key = [](size_t rank) { return absl::StrCat("tcp/", rank); };

@@ -15,8 +15,8 @@
 namespace penstock {
 
 struct TcpOptions : WaitOptions {
-  // Network interface at whose address the other ranks reach this rank. Empty: the interface that
-  // leads to the rendezvous.
+  // Network interface at whose address the other ranks reach this rank. If it is empty, the
+  // interface that leads to the rendezvous is used.
   std::string interface = {};
 };
 
@@ -37,11 +37,13 @@ absl::StatusOr<std::unique_ptr<Communicator>> ConnectTcp(const RankInfo& info, S
                                                          const TcpOptions& options,
                                                          const TcpWay& way = TcpWayOfThisBuild());
 
-// The error of a failed connection from `address`, or the loss of a rank if the store reports one.
+// Returns the error of a failed connection from `address`, or the loss of a rank if the store
+// reports one.
 absl::Status ExplainNoConnection(StoreClient& store, const TcpOptions& options,
                                  const std::string& address, const absl::Status& status);
 
-// The error of a failed exchange with rank `peer`, and the late ranks as far as `watch` knows them.
+// Returns the error of a failed exchange with rank `peer`, with the late ranks as far as `watch`
+// knows them.
 absl::Status ExplainFailedExchange(size_t peer, const absl::Status& status, const LateWatch& watch);
 
 }  // namespace penstock

@@ -32,13 +32,13 @@ namespace penstock {
 enum class ReduceOp : uint8_t { kSum, kAverage, kMin, kMax, kProduct };
 
 struct AllreduceOptions {
-  ReduceOp op = ReduceOp::kAverage;  // Floating-point numbers only.
+  ReduceOp op = ReduceOp::kAverage;  // kAverage is for floating-point numbers only.
   double prescale = 1;               // Factors before and after the reduction.
   double postscale = 1;
 };
 
-// Position and number among the ranks with the same local rank, for any assignment of ranks to
-// hosts.
+// The position of a rank among the ranks with the same local rank, and the number of these ranks,
+// for any assignment of ranks to hosts.
 struct CrossPlace {
   size_t rank = 0;
   size_t size = 1;
@@ -113,7 +113,7 @@ class RankVerbs {
   // no operation was started.
   absl::Status Wait(const RankHandle& handle);
 
-  // All ranks' values, in rank order. Each rank may have a different number of them.
+  // Returns all ranks' values, in rank order. Each rank may have a different number of them.
   template <typename T>
   absl::StatusOr<std::vector<T>> Allgather(std::span<const T> values);
   // Replaces `values` by those of `root`.
@@ -123,19 +123,19 @@ class RankVerbs {
   }
   // Broadcasts parameters and optimizer state, array by array.
   absl::Status BroadcastParameters(std::span<const std::span<float>> arrays, size_t root);
-  // Replaces `object` by root's; any size.
+  // Replaces `object` by that of `root`, whatever their sizes.
   absl::Status BroadcastObject(std::string& object, size_t root);
   // Sends splits[r] of `values` to rank r, in order. Returns the received values, in rank order.
   // kInvalidArgument: the splits do not add up to the number of values.
   template <typename T>
   absl::StatusOr<std::vector<T>> Alltoall(std::span<const T> values,
                                           std::span<const size_t> splits);
-  // This rank's part [rn/R, (r+1)n/R) of the reduction of n values.
+  // Returns this rank's part [rn/R, (r+1)n/R) of the reduction of n values.
   template <typename T>
   absl::StatusOr<std::vector<T>> Reducescatter(std::span<const T> values,
                                                const AllreduceOptions& options = {});
   absl::Status Barrier();
-  // The mean of one number over ranks.
+  // Returns the mean of one number over ranks.
   absl::StatusOr<double> MetricAverage(double value);
 
  private:

@@ -20,10 +20,10 @@ struct DeviceOptions {
 
 // Creates a communicator for device memory, besides the group's own, which stays in use for host
 // memory. With allow_shared_gpu, it goes through the host (StagedCommunicator) if two ranks share a
-// GPU; otherwise it uses NCCL. Null if there is only one rank. All ranks must call this. `group`
-// and `stream` must outlive the communicator. kInvalidArgument: two ranks share a GPU without
-// permission. kNotFound, kFailedPrecondition: NCCL is missing, too old, or of another version than
-// rank 0's. Other errors are those of ConnectNccl().
+// GPU; otherwise it uses NCCL. Returns null if there is only one rank. All ranks must call this.
+// `group` and `stream` must outlive the communicator. kInvalidArgument: two ranks share a GPU
+// without permission. kNotFound, kFailedPrecondition: NCCL is missing, too old, or of another
+// version than rank 0's. Other errors are those of ConnectNccl().
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectDevices(RankGroup& group, DeviceStream& stream,
                                                              const DeviceOptions& options);
 

@@ -40,7 +40,8 @@ struct CublasGemm::Product {
 
 namespace {
 
-// The fastest usable one of these is taken; nearly always that is the first.
+// Number of algorithms to ask for. The fastest usable one is taken, which is nearly always the
+// first.
 constexpr int kMostResults = 8;
 
 // The operands for cuBLASLt: (m, k) by (k, n), as stored.
@@ -100,7 +101,7 @@ absl::Status Check(cublasStatus_t status, absl::string_view what) {
   return absl::InternalError(text);
 }
 
-// Restrictions on the algorithm. `set_preference` is cuBLASLt's function.
+// Sets the restrictions on the algorithm. `set_preference` is cuBLASLt's function.
 absl::Status Prefer(decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference,
                     cublasLtMatmulPreference_t preference) {
   const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value,
@@ -113,7 +114,7 @@ absl::Status Prefer(decltype(&cublasLtMatmulPreferenceSetAttribute) set_preferen
       set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions, "limiting the reduction schemes");
   status.Update(set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, size_t{CublasGemm::kWorkspaceBytes},
                     "limiting the workspace"));
-  // By default it would assume 256 bytes; arenas guarantee 16.
+  // By default cuBLASLt would assume 256 bytes; arenas guarantee 16.
   for (cublasLtMatmulPreferenceAttributes_t attribute :
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
@@ -215,8 +216,8 @@ absl::Status CublasGemm::Choose(Product& product, bool gelu) const {
 }
 
 absl::Status CublasGemm::Prepare(const DeviceOp& op) {
-  // Its tanh may be the GPU's approximation, 5e-4 away: mere rounding in bf16, but an error in
-  // fp32.
+  // The epilogue's tanh may be the GPU's approximation, which is off by 5e-4. That is mere rounding
+  // in bf16, but an error in fp32.
   const bool gelu = BeforeGelu(op) != nullptr;
   if (gelu && !op.bf16)
     return absl::UnimplementedError("cuBLASLt's fused GELU is not exact enough for fp32");

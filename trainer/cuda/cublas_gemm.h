@@ -29,10 +29,10 @@ class CublasGemm {
   // The size that NVIDIA recommends on Hopper.
   static constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
-  // Opens it for the current GPU. Errors are those of SharedLibrary::Open(), and kInternal: an
-  // error of the library.
+  // Opens the library for the current GPU. Errors are those of SharedLibrary::Open(), and
+  // kInternal: an error of the library.
   static absl::StatusOr<std::unique_ptr<CublasGemm>> Open();
-  // The same, for the library `spec` in `folders`.
+  // Does the same for the library `spec` in `folders`.
   static absl::StatusOr<std::unique_ptr<CublasGemm>> OpenFrom(
       const LibrarySpec& spec, const std::vector<std::string>& folders);
   ~CublasGemm();
@@ -60,7 +60,7 @@ class CublasGemm {
   static Key KeyOf(const DeviceOp& op);
   static std::string NameOf(const Key& key);
   absl::StatusOr<std::unique_ptr<Product>> Describe(const DeviceOp& op) const;
-  // `gelu`: the epilogue is one that some releases or types lack.
+  // `gelu` says that the epilogue is one that some releases or types lack.
   absl::Status Choose(Product& product, bool gelu) const;
   // kFailedPrecondition: this GPU and library cannot run the cublasLtMatmulAlgo_t at `algorithm`.
   absl::Status CheckAlgorithm(const Product& product, const void* algorithm) const;

@@ -38,7 +38,8 @@ constexpr auto kTanh = reference::GeluForm::kTanh;
 struct Size {
   size_t rows, in, out;
 };
-// Widths as on a device, and others, in which columns begin at any alignment.
+// kWhole has widths as on a device. The others include widths with which columns begin at any
+// alignment.
 constexpr Size kWhole{5, 40, 32};
 constexpr Size kSizes[] = {kWhole, {1, 8, 8}, {33, 24, 16}, {1, 1, 1}, {7, 9, 5}, {3, 8, 13}};
 
@@ -266,7 +267,7 @@ TEST_F(CublasGemmTest, GelusEndProductsInBf16) {
   }
 }
 
-// Its rows are not multiples of 8 numbers.
+// The rows of the GELU's matrix are not multiples of 8 numbers.
 TEST_F(CublasGemmTest, AGeluOfOddWidthIsLeftToAKernel) {
   const Product forward(Kind::kLinearGelu, {7, 8, 5}, true);
   const Product backward(Kind::kLinearBackwardGelu, {7, 9, 8}, true);
@@ -290,12 +291,11 @@ TEST_F(CublasGemmTest, SumsInPartsAreTakenInTheWorkspace) {
   EXPECT_THAT(fake_.used(), ElementsAre(9, 9, 9, 9, 9));
 }
 
-// Of the fake's algorithms, each of the first four wants a matrix at a multiple of 256 bytes, the
-// fifth adds its parts in the result's precision, and the sixth wants vectors at multiples of 64
-// bytes.
+// Each of the fake's first four algorithms needs a matrix at a multiple of 256 bytes. The fifth
+// adds its parts in the result's precision. The sixth needs vectors at multiples of 64 bytes.
 TEST_F(CublasGemmTest, TheFirstAlgorithmThatFitsArenasIsTaken) {
   Run(Product(Kind::kLinear, kWhole, true));
-  Run(Product(Kind::kLinearBackwardInput, kWhole, true));  // Has no vector.
+  Run(Product(Kind::kLinearBackwardInput, kWhole, true));  // This product has no vector.
   Run(Product(Kind::kLinear, {7, 9, 5}, true));            // Columns begin at any alignment.
   EXPECT_THAT(fake_.used(), ElementsAre(7, 6, 8));
 }
@@ -373,7 +373,7 @@ TEST_F(CublasGemmTest, AProductThatFailsSaysSo) {
       StatusIs(absl::StatusCode::kInternal, HasSubstr("multiplying failed with status 13")));
 }
 
-// Products of floats: sums in two parts give other bits.
+// The products are of floats, so sums in two parts have other bits.
 TEST_F(CublasGemmTest, AnAdoptedPlanHasItsBits) {
   const FakeAlgorithm in_parts{
       .id = 11, .parts = 2, .reduction = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE};
@@ -429,7 +429,7 @@ TEST_F(AdoptionTest, AnAlgorithmThatTheDeviceLacksIsRefusedByItsProduct) {
                                      HasSubstr("cannot run the planned algorithm (status 15)")));
 }
 
-// The algorithm of the product checked first would be valid.
+// The algorithm of the product that is checked first is valid.
 TEST_F(AdoptionTest, NothingIsAdoptedOfAPlanThatOneProductCannotRun) {
   Prepare({{.id = 12}, {.id = 11}});
   const std::string plan = gemm().Plan();

@@ -87,7 +87,7 @@ class CublasStepTest : public testing::Test {
     return (*backend.State())->parameters;
   }
 
-  std::string plan_;  // Of the last run.
+  std::string plan_;  // The plan of the last run.
   FakeCublasLt& fake_ = FakeCublasLt::At(PENSTOCK_FAKE_CUBLASLT "/libcublasLt.so.13");
 };
 

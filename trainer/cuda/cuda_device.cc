@@ -102,7 +102,7 @@ class CudaDevice final : public Device {
 
 absl::StatusOr<std::unique_ptr<Device>> CudaDevice::Open(int index, bool traced) {
   std::unique_ptr<CudaDevice> device(new CudaDevice(index));
-  if (traced) device->recorders_.emplace();  // Before anything uses the GPU.
+  if (traced) device->recorders_.emplace();  // Must come before any use of the GPU.
   PENSTOCK_RETURN_IF_ERROR(device->Use());
   PENSTOCK_RETURN_IF_ERROR(device->Describe());
   PENSTOCK_ASSIGN_OR_RETURN(device->gemm_, CublasGemm::Open());
@@ -248,7 +248,8 @@ absl::StatusOr<bool> CudaDevice::Done(DeviceQueue queue) {
   return IsDone(cudaStreamQuery(Stream(queue)), "the work of a stream");
 }
 
-// Thread-local mode: calls of other threads, such as communicators, do not end the capture.
+// Captures in thread-local mode, so that calls of other threads, such as communicators, do not end
+// the capture.
 absl::Status CudaDevice::BeginCapture() {
   PENSTOCK_RETURN_IF_ERROR(Use());
   return Check(

@@ -11,13 +11,13 @@
 
 namespace penstock {
 
-// At least one. kFailedPrecondition: there is no usable GPU; the message says why: a build without
-// CUDA, no driver or one that is too old, or no GPU.
+// Returns at least one. kFailedPrecondition: there is no usable GPU. The message has the reason: a
+// build without CUDA, no driver or one that is too old, or no GPU.
 absl::StatusOr<size_t> CountGpus();
 
-// Opens GPU `index`, and makes it the calling thread's current device. `traced`: its recorders
-// include CUPTI if available. kFailedPrecondition: the GPU is too old. Other errors are those of
-// SharedLibrary::Open() for cuBLASLt. REQUIRES: index < *CountGpus().
+// Opens GPU `index`, and makes it the calling thread's current device. If `traced`, the device's
+// recorders include CUPTI if that is available. kFailedPrecondition: the GPU is too old. Other
+// errors are those of SharedLibrary::Open() for cuBLASLt. REQUIRES: index < *CountGpus().
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(size_t index, bool traced = false);
 
 }  // namespace penstock

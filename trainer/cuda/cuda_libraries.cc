@@ -14,7 +14,7 @@ std::string Remedy(absl::string_view wheel) {
 
 // cublasLtGetVersion(): 10000 major + 100 minor + patch, such as 120103 or, since 13, 130002.
 uint64_t CublasLtVersion(void* function) { return reinterpret_cast<size_t (*)()>(function)(); }
-// For cuBLASLt and NCCL.
+// Prints versions of cuBLASLt and NCCL.
 std::string PrintThreeNumbers(uint64_t v) {
   return absl::StrCat(v / 10000, ".", v / 100 % 100, ".", v % 100);
 }

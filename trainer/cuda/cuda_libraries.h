@@ -6,10 +6,11 @@
 
 namespace penstock {
 
-LibrarySpec CublasLtSpec();  // 12.0 or newer; for GEMMs.
-LibrarySpec NcclSpec();      // 2.18 or newer (non-blocking communicators); for several GPUs.
-LibrarySpec CuptiSpec();     // From CUDA 12.0 or newer; for traces.
-LibrarySpec NvmlSpec();      // The driver's, any version; for other users of a GPU.
+LibrarySpec CublasLtSpec();  // Version 12.0 or newer; used for GEMMs.
+// Version 2.18 or newer (non-blocking communicators); used with several GPUs.
+LibrarySpec NcclSpec();
+LibrarySpec CuptiSpec();  // From CUDA 12.0 or newer; used for traces.
+LibrarySpec NvmlSpec();   // Any version, because it is the driver's; finds other users of a GPU.
 
 }  // namespace penstock
 

@@ -18,7 +18,7 @@ namespace penstock {
 // few microseconds.
 class CudaMarks final : public StreamMarks {
  public:
-  // For GPU `index`. `streams` are its cudaStream_t, which must outlive the marks.
+  // Makes marks for GPU `index`. `streams` are its cudaStream_t, which must outlive the marks.
   CudaMarks(int index, std::vector<void*> streams) : index_(index), streams_(std::move(streams)) {}
   ~CudaMarks() override;
 

@@ -11,7 +11,7 @@ CuptiBuffers& CuptiBuffers::OfProcess() {
 
 void CuptiBuffers::Request(uint8_t** buffer, size_t* bytes, size_t* most_records) {
   *buffer = OfProcess().Lend(*bytes);
-  *most_records = 0;  // As many as fit.
+  *most_records = 0;  // 0 means as many as fit.
 }
 
 void CuptiBuffers::Complete(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid_bytes) {

@@ -18,7 +18,8 @@ namespace penstock {
 
 struct CuptiOptions {
   size_t buffer_bytes = size_t{1} << 20;
-  size_t most_buffers = 256;  // Filled or being filled; if CUPTI needs more, records are dropped.
+  // Most buffers that are filled or being filled. If CUPTI needs more, records are dropped.
+  size_t most_buffers = 256;
   // How long to wait for buffers that CUPTI completes on its own thread after a flush.
   std::chrono::milliseconds patience{2000};
 };
@@ -35,17 +36,17 @@ class CuptiBuffers {
     uint8_t* bytes() const { return reinterpret_cast<uint8_t*>(words.get()); }
   };
   struct Filled {
-    std::vector<Buffer> buffers;  // In the order of return.
-    size_t missing = 0;           // Still held by CUPTI.
+    std::vector<Buffer> buffers;  // In the order in which CUPTI returned them.
+    size_t missing = 0;           // Number of buffers that CUPTI still holds.
     uint64_t dropped = 0;         // Records that were dropped for lack of room.
   };
 
   static CuptiBuffers& OfProcess();
 
-  // Keeps the buffers that are lent from now on when they come back.
+  // Begins a recording: buffers that are lent from now on are kept when they come back.
   void Open(const CuptiLibrary& cupti, const CuptiOptions& options);
-  // `wait`: waits until CUPTI holds none of them, at most as long as the options say. Discards
-  // buffers that come back later.
+  // Returns the kept buffers. If `wait`, first waits until CUPTI holds none of them, but not longer
+  // than the options allow. Discards buffers that come back later.
   Filled Close(bool wait);
 
   // Callbacks for CUPTI.

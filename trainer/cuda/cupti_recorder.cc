@@ -20,7 +20,7 @@ constexpr size_t kMostRecords = 4'000'000;
 
 struct Activity {
   CUpti_ActivityKind kind;
-  bool needed;  // Else a trace is useful without it.
+  bool needed;  // If false, a trace is useful without it.
 };
 constexpr std::array<Activity, 7> kActivities = {
     {{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true},
@@ -128,8 +128,8 @@ absl::Status Recorder::Start() {
   return enabled;
 }
 
-// Flushes buffers of complete records first, which all should be, and then the rest, so that no
-// buffer stays behind.
+// First flushes the buffers whose records are complete, which should be all of them. Then flushes
+// the rest, so that no buffer stays behind.
 absl::Status Recorder::Flush() const {
   PENSTOCK_RETURN_IF_ERROR(cupti_.Check(cupti_.flush_all(0), "cuptiActivityFlushAll"));
   return cupti_.Check(cupti_.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "cuptiActivityFlushAll");

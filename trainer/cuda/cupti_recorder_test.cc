@@ -265,7 +265,7 @@ TEST_F(CuptiRecorderTest, LaunchesOfSeveralThreadsAreToldApart) {
   }
 }
 
-// The installed library, if there is one; without a driver it refuses.
+// Tests the installed library, if there is one. Without a driver it refuses to record.
 TEST(InstalledCuptiTest, StartsOrSaysWhyNot) {
   const auto opened = OpenCupti();
   if (absl::IsNotFound(opened.status())) GTEST_SKIP() << opened.status().message();

@@ -27,8 +27,8 @@ class CuptiRecords {
   // Counts a buffer whose rest could not be read.
   void CountBroken() { ++broken_; }
 
-  // `streams`: names by CUPTI's numbers. A stream without a name that runs NCCL's kernels is called
-  // "communication".
+  // `streams` has the names of streams by CUPTI's numbers. A stream without a name that runs NCCL's
+  // kernels is called "communication".
   DeviceRecords Take(const CuptiLibrary& cupti, const ClockMap& clock,
                      const std::map<uint32_t, std::string>& streams) const;
 
@@ -53,11 +53,11 @@ class CuptiRecords {
   std::vector<uint32_t> Communicating() const;
 
   const size_t most_;
-  std::map<std::string, uint32_t> ids_;  // Of names.
+  std::map<std::string, uint32_t> ids_;  // IDs by name.
   std::vector<std::string> names_;
   std::vector<Work> work_;
   std::vector<Call> calls_;
-  std::map<uint32_t, uint64_t> launches_;  // By correlation ID.
+  std::map<uint32_t, uint64_t> launches_;  // Launches by correlation ID.
   uint64_t dropped_ = 0, untimed_ = 0, broken_ = 0, overhead_ns_ = 0;
 };
 

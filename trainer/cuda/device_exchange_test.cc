@@ -33,7 +33,7 @@ using testing::IsEmpty;
 using testing::MatchesRegex;
 
 const ModelConfig kExchangeModel = SmallModel(/*dropout=*/0.2);
-constexpr size_t kUnevenRows = 5;  // Shards differ in size.
+constexpr size_t kUnevenRows = 5;  // With this many rows, shards differ in size.
 constexpr size_t kSteps = 4;       // Each of two slots runs once as a list and once as a graph.
 
 struct ExchangeOutcome {
@@ -194,7 +194,8 @@ TEST_F(DeviceExchangeTest, TheFirstBucketTravelsBeforeTheLastGradientIsComputed)
     options.backend.graphs = graphs;
     const ExchangeOutcome outcome = std::move(Overlapped(2, options)[0]);
     EXPECT_EQ(outcome.log.launched_graphs, graphs ? 2u : 0u);
-    // Operations of the last step, a graph if enabled: from the previous update to its own.
+    // The operations of the last step in reverse order, from its own update back to the previous
+    // one. They are a graph if graphs are enabled.
     std::vector<std::string> ops(outcome.log.ops.rbegin(), outcome.log.ops.rend());
     ops.resize(First({ops.begin() + 5, ops.end()}, "AdamW") + 5);
     EXPECT_LT(First(ops, "column sums"), First(ops, "mean backward"));
@@ -206,7 +207,7 @@ TEST_F(DeviceExchangeTest, TheFirstBucketTravelsBeforeTheLastGradientIsComputed)
       behind += i < last;
     }
     EXPECT_GE(exchanges, 6u);
-    EXPECT_EQ(behind, 2u);  // The two of the last bucket.
+    EXPECT_EQ(behind, 2u);  // These are the exchanges of the last bucket.
   }
 }
 
@@ -434,7 +435,7 @@ TEST_F(DeviceExchangeTest, AStepThatDivergedChangesNothing) {
   });
 }
 
-// --no-allreduce: graphs that exchange are not launched any more.
+// With --no-allreduce, graphs that exchange are not launched any more.
 TEST_F(DeviceExchangeTest, RanksThatNoLongerTalkTrainOnWhatTheyHave) {
   NcclRankOptions options = Options();
   options.last_talking_step = 2;

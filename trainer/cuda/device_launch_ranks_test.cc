@@ -36,7 +36,8 @@ const ModelConfig kSmall = SmallModel(/*dropout=*/0.2);
 constexpr size_t kRows = 2;
 constexpr size_t kBuckets = 5;
 
-// Batches are always ready without a seed, and only sometimes with one. May fail.
+// Batches are always ready without a seed, and only sometimes with one. The input fails after
+// `fails_after` batches.
 class FitfulInput final : public MemoryInput {
  public:
   FitfulInput(const RankInfo& info, std::optional<uint64_t> seed, size_t fails_after)
@@ -73,7 +74,7 @@ class CountingDevice final : public ForwardingDevice {
 struct LaunchOutcome {
   DeviceLog log;
   uint64_t launches = 0;
-  std::vector<uint64_t> launches_then;  // The count at the time of each step's report.
+  std::vector<uint64_t> launches_then;  // Number of launches at each step's report.
   absl::Status status;
   uint64_t steps = 0;
   std::vector<double> losses;

@@ -17,7 +17,7 @@ namespace penstock {
 struct DevicePlace {
   std::string host;
   std::string gpu;   // UUID, "GPU-1b2c...": the same in every container.
-  std::string nccl;  // Version that this rank found; "missing" if none.
+  std::string nccl;  // Version of NCCL that this rank found; "missing" if none.
 };
 
 // Returns every rank's place, by rank, through the store. kDeadlineExceeded, kUnavailable: see

@@ -147,7 +147,7 @@ TEST(DeviceRankLoopTest, RanksThatAreSentBatchesAheadTrainAsOne) {
   }
 }
 
-// --no-allreduce: without exchanges the ranks differ, and training continues.
+// With --no-allreduce there are no exchanges. The ranks then differ, and training continues.
 TEST(DeviceGatedRanksTest, RanksThatNoLongerTalkTrainOnWhatTheyHave) {
   const DeviceBackendOptions options{.shards = 4, .global_rows = 9, .bf16 = true};
   std::vector<RankOutcome> outcomes(2);
@@ -181,7 +181,8 @@ class DeviceImageRanksTest : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Models, DeviceImageRanksTest, testing::Bool(),
                          [](const auto& test) { return test.param ? "WithDropout" : "Pooled"; });
 
-// Of 3 rows, rank 0 has one and rank 1 two. Together they drop the same values as a single rank.
+// Rank 0 has one of the 3 rows, and rank 1 has two. Together they drop the same values as a single
+// rank.
 TEST_P(DeviceImageRanksTest, UnevenRanksMatchTheReference) {
   constexpr uint64_t kKey = 0x9876543210fedcba;
   const ModelConfig config = GetParam() ? TinyVit() : TinyPooledVit();

@@ -189,7 +189,7 @@ TEST_F(FakeCublasLtTest, AWorkspaceMustHoldTheParts) {
   EXPECT_EQ(Run(p), CUBLAS_STATUS_SUCCESS) << fake_.reason();
 }
 
-// The statuses of both functions for every attribute that the trainer sets, in every size.
+// Returns the statuses of both functions for every attribute that the trainer sets, in every size.
 std::vector<int> AnswersOf(const CublasLtFunctions& f) {
   std::vector<int> answers;
   const uint64_t value[2] = {};

@@ -13,8 +13,8 @@
 namespace penstock {
 
 // Creates a communicator for the memory of `device`, which must be the calling thread's GPU, on its
-// exchange stream; see ConnectDevices(). Null if there is only one rank. `group` and `device` must
-// outlive it.
+// exchange stream; see ConnectDevices(). Returns null if there is only one rank. `group` and
+// `device` must outlive it.
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectGpus(RankGroup& group, Device& device,
                                                           bool allow_shared_gpu,
                                                           const WaitOptions& waits);

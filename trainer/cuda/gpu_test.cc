@@ -171,7 +171,7 @@ TEST_F(GpuTest, TwoRanksThatShareItHaveTheBitsOfOne) {
   }
 }
 
-// A GPU whose CUPTI refuses.
+// A GPU whose CUPTI refuses to record.
 class WithoutCupti final : public ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
@@ -194,7 +194,7 @@ TEST_F(GpuTest, EventsTimeTheLaunchesOfTracedSteps) {
   const DeviceRecords records =
       TraceSteps(std::make_unique<WithoutCupti>(OpenGpu(0, /*traced=*/true).value()));
   EXPECT_EQ(records.source, "CUDA events");
-  EXPECT_EQ(records.work.size(), 6u);  // One batch and one step each.
+  EXPECT_EQ(records.work.size(), 6u);  // A batch and a step for each of three steps.
 }
 
 }  // namespace

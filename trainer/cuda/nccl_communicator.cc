@@ -81,7 +81,7 @@ class NcclCommunicator final : public Communicator {
   absl::Status ended_;
   NcclLibrary::Comm to_abort_ = nullptr;
   std::counting_semaphore<2> abort_or_end_{0};
-  std::jthread aborting_;  // Started early: after an exchange breaks, starting it may fail.
+  std::jthread aborting_;  // Started early, because starting it may fail after an exchange breaks.
 };
 
 absl::Status NcclCommunicator::StartThreads() {

@@ -25,8 +25,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Environment variables belong to the whole process: one test at a time, and set before its ranks
-// start.
+// Environment variables belong to the whole process. Tests therefore run one at a time, and set the
+// variables before their ranks start.
 class NcclCommunicatorTest : public testing::Test {
  protected:
   NcclCommunicatorTest() : log_(absl::StrCat(testing::TempDir(), "/nccl_test.", getpid(), ".log")) {

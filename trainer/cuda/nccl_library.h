@@ -12,7 +12,8 @@
 
 namespace penstock {
 
-// As in nccl.h of 2.18. Later versions only append to NcclConfig, which contains its size.
+// These types are as in nccl.h of 2.18. Later versions only append to NcclConfig, which contains
+// its size.
 struct NcclId {
   char bytes[128];
 };

@@ -23,7 +23,7 @@ struct LibrarySpec {
   std::string version_function;
   uint64_t least_version = 0;
   std::string (*print)(uint64_t version);
-  std::string remedy;  // How to install it.
+  std::string remedy;  // Says how to install the library.
 };
 
 // Movable. The library stays loaded until the process ends, as NVIDIA's libraries require.
@@ -41,14 +41,14 @@ class SharedLibrary {
   F* Function(absl::string_view name) const {
     return reinterpret_cast<F*>(functions_.at(std::string(name)));
   }
-  // The same, with the type of `function`.
+  // Does the same with the type of `function`.
   template <typename F>
   void Find(absl::string_view name, F*& function) const {
     function = Function<F>(name);
   }
-  const std::string& path() const { return path_; }  // As it was requested.
+  const std::string& path() const { return path_; }  // The file as it was requested.
   uint64_t version() const { return version_; }
-  // Why earlier files were not taken.
+  // The reasons why earlier files were not taken.
   const std::vector<std::string>& passed_over() const { return passed_over_; }
 
  private:

@@ -33,10 +33,10 @@ class StagedCommunicator final : public Communicator {
 
   Communicator& host_;
   DeviceStream& stream_;
-  const absl::Duration timeout_;  // For work queued on the stream before an exchange.
+  const absl::Duration timeout_;  // Time limit of work queued on the stream before an exchange.
   DeviceStream::Memory pinned_;
   size_t capacity_ = 0;
-  absl::Status ended_;  // Copies may still be in flight.
+  absl::Status ended_;  // Set by an error, because copies may then still be in flight.
 };
 
 }  // namespace penstock

@@ -21,7 +21,7 @@ class BatchReader {
   virtual absl::StatusOr<BatchRows> Read(const InputBatch& batch) = 0;
 };
 
-// For readers. kInternal: the size of a tensor does not match its number of rows.
+// Checks a batch for a reader. kInternal: the size of a tensor does not match its number of rows.
 absl::Status CheckRowBytes(const InputBatch& batch);
 bool IsTensor(const TensorView* tensor, Dtype dtype, size_t row_bytes);
 // Describes the tensors: "planes i8 of 1536 bytes a row, ...".

@@ -18,7 +18,7 @@ class DiagnosticInput : public Input {
   struct Options {
     uint64_t normal_steps = 0;
     uint64_t memory_steps = 0;
-    uint64_t keep = 1;  // At most normal_steps.
+    uint64_t keep = 1;  // Number of batches to keep; at most normal_steps.
     bool synthetic = false;
   };
   DiagnosticInput(Input& inner, const Options& options) : inner_(inner), options_(options) {}

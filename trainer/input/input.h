@@ -20,9 +20,9 @@ namespace penstock {
 struct InputBatch {
   std::shared_ptr<const void> memory = nullptr;
   size_t rows = 0;
-  size_t global_rows = 0;       // Of all ranks together; 0: this rank has all rows.
-  uint64_t first_position = 0;  // In the epoch.
-  std::string cursor = {};      // Where to resume once this batch is applied.
+  size_t global_rows = 0;       // Rows of all ranks together; 0 means that this rank has all rows.
+  uint64_t first_position = 0;  // Position of the batch's first row in the epoch.
+  std::string cursor = {};      // Position to resume from once this batch is applied.
   std::vector<TensorView> tensors = {};
   // Manifest-wide numbers of the rows' records; empty if the input does not know them.
   std::span<const uint64_t> record_ids = {};
@@ -50,8 +50,8 @@ class Input {
   // Returns true if `batch` was filled, false at the end. An error ends the input. First releases
   // the previous content of `batch`.
   virtual absl::StatusOr<bool> Next(InputBatch& batch) = 0;
-  // Whether Next() would return at once: a batch that outlives the next call, the end, an error, or
-  // that the input is closed. Call it on the thread that calls Next().
+  // Whether Next() would return at once: with a batch that outlives the next call, with the end,
+  // with an error, or because the input is closed. Call it on the thread that calls Next().
   virtual bool Ready() const { return false; }
   // Ends a blocked Next() with kCancelled.
   virtual void Close() {}

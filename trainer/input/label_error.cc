@@ -17,7 +17,7 @@ std::string SourceOf(const LabelFacts& facts) {
   return "";
 }
 
-// The label in the record. REQUIRES: `added` was added to it.
+// Returns the label in the record. REQUIRES: `added` was added to it.
 int64_t StoredLabel(int64_t label, const LabelFacts& facts) { return label - facts.added; }
 
 std::string AdviceBelow(int64_t label, const LabelFacts& facts) {
@@ -48,8 +48,8 @@ std::string AdviceForMore(int64_t label, const LabelFacts& facts) {
 
 std::string AdviceAbove(int64_t label, const LabelFacts& facts) {
   const std::string more = AdviceForMore(label, facts);
-  // If labels count from 1, the last class is the first number that is too large; no other number
-  // can be.
+  // If labels count from 1, only that of the last class is too large, and it equals the number of
+  // classes.
   if (static_cast<uint64_t>(label) != facts.classes || facts.added != 0) return more;
   return absl::StrCat("if the labels start at 1, give --spec ", facts.spec,
                       ",label-1 (`add: -1` of the label in your own spec); otherwise ", more);

@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// The form that is sent; a longer message is cut.
+// A rank's intent in the form in which it is sent. A longer message is cut.
 struct Vote {
   uint64_t position = 0;
   uint64_t batches = 0;
@@ -21,7 +21,7 @@ struct Vote {
   char message[247] = {};
 };
 
-// For AgreeOnBatches().
+// A rank's message in AgreeOnBatches().
 struct Offer {
   uint64_t position = 0;
   uint64_t batches = 0;
@@ -41,7 +41,7 @@ absl::Status NotTogether(size_t rank, const Vote& zero, const Vote& other) {
                                           place(other), ": give all ranks the same data"));
 }
 
-// The first bytes of `text`, cut before a UTF-8 character, not within one.
+// Returns the first bytes of `text`, cut before a UTF-8 character, not within one.
 absl::string_view CutTo(absl::string_view text, size_t size) {
   if (text.size() <= size) return text;
   while (size > 0 && (text[size] & 0xC0) == 0x80) --size;

@@ -21,7 +21,7 @@ namespace penstock {
 
 struct PipelineOptions {
   uint64_t accumulate = 1;   // Batches per step.
-  uint64_t total_steps = 0;  // 0: until the input ends.
+  uint64_t total_steps = 0;  // Steps of the whole training; 0 means until the input ends.
   // Options of batch `batch` (counted from 1) of the step that follows `steps` steps.
   std::function<UpdateOptions(uint64_t steps, uint64_t batch)> update = {};
   // Whether something is due after step `step`; no later step begins before that is done.
@@ -33,8 +33,8 @@ struct PipelineOptions {
 struct PipelinedBatch {
   InputBatch batch = {};
   UpdateOptions update = {};
-  bool last = true;  // Last of its step: it updates.
-  bool due = false;  // Something is due after its step.
+  bool last = true;  // Whether it is the last of its step, which updates.
+  bool due = false;  // Whether something is due after its step.
 };
 
 // Borrows its arguments. Batches that were read ahead and not begun are not applied. Not
@@ -44,15 +44,16 @@ class BatchPipeline {
   BatchPipeline(Backend& backend, BatchReader& reader, Input& input, Communicator& ranks,
                 StepRecorder& recorder, PipelineOptions options);
 
-  // Waits for input only if nothing is in flight. kGo: the next batch of a training that has done
-  // `steps` steps is in flight, and current(). kFailed: see input_status(). Errors: the backend
-  // does not accept a batch, or a rank ended.
+  // Waits for input only if nothing is in flight. kGo means that the next batch of a training that
+  // has done `steps` steps is in flight, and that current() returns it. kFailed means that
+  // input_status() has the reason. Returns an error if the backend does not accept a batch, or if a
+  // rank ended.
   absl::StatusOr<Agreed> Advance(uint64_t steps);
   // Valid until the next Advance().
   const PipelinedBatch& current() const { return current_; }
   // Returns the result of current(). Call it once.
   absl::StatusOr<StepResult> Finish();
-  // Why this rank's input failed; OK if another rank's failed.
+  // The error of this rank's input; OK if the input of another rank failed.
   const absl::Status& input_status() const { return input_status_; }
 
  private:
@@ -78,7 +79,7 @@ class BatchPipeline {
   // Prepares the batches after current() as far as possible.
   absl::Status GoAhead();
   bool DueUnderWay() const;
-  // The same on all ranks.
+  // Whether batches may be begun ahead; the same on all ranks.
   bool MayBeginAhead() const;
   // The number of batches that this rank would begin ahead: all staged ones, or none.
   uint64_t BatchesToBegin() const;
@@ -93,11 +94,12 @@ class BatchPipeline {
   StepRecorder& recorder_;
   const PipelineOptions options_;
   PipelinedBatch current_;
-  // In this order. Held batches were read, but other ranks did not have theirs yet.
+  // The batches that were read, in this order. Held batches wait because other ranks did not have
+  // theirs yet.
   std::deque<PipelinedBatch> begun_, staged_, held_;
   uint64_t next_step_ = 0;       // Step of the next batch to stage; counts from 1.
   uint64_t next_batch_ = 1;      // Number of that batch in its step; counts from 1.
-  std::optional<Intent> ended_;  // How reading ended.
+  std::optional<Intent> ended_;  // The intent with which reading ended.
   absl::Status input_status_;
 };
 

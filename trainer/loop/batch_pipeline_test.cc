@@ -32,7 +32,7 @@ class RecordingBackend final : public Backend {
         absl::StrCat("stage ", ++staged_, " of ", rows.rows, " at ", update.learning_rate));
     return absl::OkStatus();
   }
-  // Counts as the device's time if busy, else as the step's.
+  // If busy, time counts as the device's, else as the step's.
   bool IsBusy() override { return busy; }
   absl::Status Begin() override {
     const PhaseScope phase(recorder_, Phase::kLaunch);
@@ -80,7 +80,7 @@ class RecordingBackend final : public Backend {
 
  private:
   const size_t launch_;
-  std::deque<size_t> groups_;  // In flight: the last batch of each group.
+  std::deque<size_t> groups_;  // The last batch of each group in flight.
   StepRecorder* recorder_ = nullptr;
   size_t staged_ = 0, begun_ = 0, finished_ = 0;
   TrainState state_;

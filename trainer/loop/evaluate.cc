@@ -65,7 +65,7 @@ struct Sums {
     squares += others.squares;
   }
 
-  // `classes` of an image model; 0: boards.
+  // `classes` is the number of classes of an image model, or 0 for boards.
   absl::StatusOr<Evaluation> Result(size_t classes) const {
     if (records == 0) {
       return absl::FailedPreconditionError(
@@ -104,7 +104,7 @@ class BatchPredictor {
     return GatherRows(ranks_, global, arrays);
   }
 
-  std::vector<float> predictions, targets;  // For the rows of all ranks.
+  std::vector<float> predictions, targets;  // One row for each row of all ranks.
 
  private:
   Backend& backend_;
@@ -133,7 +133,7 @@ Intent ReadRows(BatchReader& reader, const InputBatch& batch, BatchRows& rows,
   return Intent::kGo;
 }
 
-// The error that ends an evaluation early on all ranks; `own` is this rank's.
+// Returns the error that ends an evaluation early on all ranks; `own` is this rank's.
 absl::Status EndTogether(const Agreed& agreed, const absl::Status& own, bool* together) {
   if (agreed.intent == Intent::kStop) return absl::CancelledError("the evaluation was stopped");
   if (agreed.intent != Intent::kFailed) return absl::OkStatus();

@@ -115,7 +115,7 @@ TEST(ImageLoopTest, AWrongHeldOutLabelIsAnErrorOfAllRanks) {
             .value();
     const size_t rank = group.info().rank;
     MemoryImages input(kImageModel, 24, 8, 9, "", rank, 2);
-    input.SetLabel(15, -1);  // Rank 1's, in the second batch.
+    input.SetLabel(15, -1);  // This label is rank 1's, in the second batch.
     ImageReader reader(kImageModel.side, {.classes = kImageModel.classes});
     bool together = false;
     const absl::Status status =

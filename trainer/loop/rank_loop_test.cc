@@ -33,7 +33,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-// With the attention bias, which is one more kind of gradient to merge.
+// Has the attention bias, which is one more kind of gradient to merge.
 const ModelConfig kModel{"small", 1, 32, 2, 32, /*attention_bias=*/true};
 
 struct Outcome {
@@ -176,7 +176,7 @@ TEST_F(RankLoopTest, EveryBucketOfEveryStepIsMarkedInOrder) {
   });
 }
 
-// Any number of ranks. The bits differ from one rank's, but are the same on all ranks.
+// Allows any number of ranks. The bits differ from one rank's, but are the same on all ranks.
 TEST_F(RankLoopTest, FastReductionTrainsAlikeOnAllRanks) {
   SingleCommunicator alone;
   const Outcome one = TrainOne(alone);
@@ -186,7 +186,7 @@ TEST_F(RankLoopTest, FastReductionTrainsAlikeOnAllRanks) {
       ASSERT_OK(rank.summary);
       EXPECT_EQ(rank.state.parameters, ranks[0].state.parameters);
     }
-    // 1 %: AdamW turns rounded gradients near zero into whole updates.
+    // The tolerance is 1 %, because AdamW turns rounded gradients near zero into whole updates.
     EXPECT_NEAR(ranks[0].losses.back(), one.losses.back(), 0.01 * one.losses.back());
   }
 }
@@ -236,7 +236,7 @@ TEST_F(RankLoopTest, NoRankLeavesADivergenceBeforeAllHaveReportedIt) {
   });
 }
 
-// As with --no-allreduce: the other rank never reaches the meeting point.
+// As with --no-allreduce, the other rank never reaches the meeting point.
 TEST_F(RankLoopTest, ARankThatDivergesAloneEndsAlone) {
   RunRanks(2, [&](RankGroup& group) {
     const size_t rank = group.info().rank;
@@ -315,7 +315,7 @@ absl::StatusOr<Evaluation> EvaluateOwn(Communicator& ranks, Input& input) {
   return EvaluateApart(*backend, reader, input, 0.5, {}, ranks);
 }
 
-// The evaluation that a single rank would have of all ranks' records.
+// Returns the evaluation that a single rank would make of all ranks' records.
 Evaluation AddedUp(std::span<const size_t> rank_records) {
   constexpr double kMean = 0.5;  // As in EvaluateOwn().
   Evaluation all;

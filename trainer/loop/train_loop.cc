@@ -15,8 +15,8 @@ namespace {
 // Keeps the keys of dropout apart from other keys of the same seed.
 constexpr uint64_t kDropoutTag = 0x64726f70;  // "drop"
 
-// Stands for holdout records that this rank could not open: all ranks then learn of the error, as
-// for a batch.
+// Takes the place of holdout records that this rank could not open. All ranks then learn of the
+// error as they do of a batch's.
 class NoInput final : public Input {
  public:
   explicit NoInput(absl::Status why) : why_(std::move(why)) {}
@@ -216,7 +216,7 @@ std::string TrainLoop::ListRecords(const InputBatch& batch, uint64_t step,
   if (batch.rows > 0) {
     note = options_.on_divergence({step, batch, backend_.predictions(), problem});
   }
-  // The loss of a rank meanwhile is not the reason why this one ends.
+  // If a rank is lost meanwhile, that is not the reason why this one ends.
   if (!options_.ranks_differ) ranks_.Barrier().IgnoreError();
   return note;
 }
@@ -281,7 +281,7 @@ absl::Status TrainLoop::RunEvaluation() {
   bool together = false;
   const absl::StatusOr<Evaluation> evaluation = EvaluateHoldout(together);
   if (together) return InputFailed(evaluation.status());
-  if (absl::IsCancelled(evaluation.status())) {  // By should_stop(), on this rank or another.
+  if (absl::IsCancelled(evaluation.status())) {  // should_stop() ended it on some rank.
     summary_.stopped = true;
     return absl::OkStatus();
   }

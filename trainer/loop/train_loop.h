@@ -27,44 +27,44 @@
 
 namespace penstock {
 
-// A step whose loss or gradient is not finite, and which was not applied; or a step after which no
-// training can continue, whose weights are not saved. Borrows the batch.
+// A step that was not applied, because its loss or gradient is not finite; or a step whose weights
+// are not saved, because no training can continue after it. Borrows the batch.
 struct Divergence {
   uint64_t step = 0;  // Number of steps applied before it.
   const InputBatch& batch;
-  std::span<const float> predictions;  // For the batch's rows, Backend::results() each.
+  std::span<const float> predictions;  // Backend::results() numbers for each row of the batch.
   absl::string_view problem;
 };
 
 // A finished step.
 struct StepReport {
   uint64_t step = 0;         // Applied steps including this one, over all runs of the training.
-  uint64_t total_steps = 0;  // 0: unknown.
-  size_t rows = 0;           // Of all ranks; the loss is also over all ranks.
+  uint64_t total_steps = 0;  // Steps of the whole training; 0 if unknown.
+  size_t rows = 0;           // Rows of all ranks; the loss is also over all ranks.
   double loss = 0;
   double learning_rate = 0;
   double gradient_norm = 0;
-  std::chrono::nanoseconds wait{};     // Waiting for input.
-  std::chrono::nanoseconds compute{};  // The rest of the step.
-  PhaseTimes times = {};               // Both, by phase. Excludes the output that follows.
+  std::chrono::nanoseconds wait{};     // Time spent waiting for input.
+  std::chrono::nanoseconds compute{};  // The rest of the step's time.
+  PhaseTimes times = {};               // Both times, by phase. Excludes the output that follows.
 };
 
 // The state of a run so far.
 struct TrainSummary {
   uint64_t first_step = 0;  // Steps applied before this run.
-  uint64_t step = 0;        // Steps applied.
-  uint64_t rows = 0;        // Trained on in this run, on all ranks.
+  uint64_t step = 0;        // Steps applied, over all runs.
+  uint64_t rows = 0;        // Rows trained on in this run, on all ranks.
   double loss_start = 0;    // Mean over the run's first steps, at most kLossSteps.
-  double loss_end = 0;      // The same over its last steps.
+  double loss_end = 0;      // Mean over the run's last steps, at most kLossSteps.
   std::chrono::nanoseconds wait{};
   std::chrono::nanoseconds compute{};
-  PhaseTimes times;                      // All of Run(), including evaluations and saving.
-  std::string digest;                    // Of this rank's rows in this run, in order, if enabled.
-  std::string cursor;                    // After the last applied step.
-  bool stopped = false;                  // should_stop() ended it.
-  bool early_stopped = false;            // Evaluations without improvement ended it.
-  std::optional<BestEvaluation> best;    // Over all runs.
-  std::optional<Evaluation> evaluation;  // The last one.
+  PhaseTimes times;            // Times of all of Run(), including evaluations and saving.
+  std::string digest;          // BatchDigest of this rank's rows in this run; "" unless enabled.
+  std::string cursor;          // Position after the last applied step.
+  bool stopped = false;        // Whether should_stop() ended the run.
+  bool early_stopped = false;  // Whether evaluations without improvement ended it.
+  std::optional<BestEvaluation> best;    // The best evaluation of all runs.
+  std::optional<Evaluation> evaluation;  // The last evaluation.
 
   double seconds() const { return std::chrono::duration<double>(wait + compute).count(); }
   double rows_per_second() const;
@@ -75,24 +75,27 @@ struct TrainLoopOptions {
   LearningRateSchedule schedule = {};
   double decay_rate = 0.01;
   double clip_norm = 0;
-  uint64_t total_steps = 0;  // Over all runs; 0: until the input ends.
+  uint64_t total_steps = 0;  // Steps over all runs; 0 means until the input ends.
   // Batches per step. Batches left at the end that do not make a step count only in the digest.
   uint64_t accumulate = 1;
   bool digest = false;
 
-  uint64_t checkpoint_every = 0;  // In steps; 0: only at the end.
-  uint64_t eval_every = 0;        // In steps; 0: only at the end.
-  uint64_t early_stop = 0;        // Evaluations in a row without improvement that end it; 0: none.
-  const CheckpointFolder* checkpoints = nullptr;  // Null: this rank writes none.
-  // The ranks of the training, which all run this loop; must outlive it. Null: a single rank.
+  uint64_t checkpoint_every = 0;  // Interval in steps; 0 means only at the end.
+  uint64_t eval_every = 0;        // Interval in steps; 0 means only at the end.
+  // The number of evaluations in a row without improvement that ends the training; 0 means that
+  // none does.
+  uint64_t early_stop = 0;
+  const CheckpointFolder* checkpoints = nullptr;  // If null, this rank writes none.
+  // The ranks of the training, which all run this loop; must outlive it. Null means a single rank.
   Communicator* ranks = nullptr;
-  bool rank_0_saves = false;  // If so, all ranks first compare their states.
-  // Combines all ranks' cursors for a checkpoint. All ranks call it. Empty: uses rank 0's, because
-  // all are equal.
+  bool rank_0_saves = false;  // If true, all ranks first compare their states.
+  // Combines all ranks' cursors for a checkpoint. All ranks call it. If it is empty, rank 0's
+  // cursor is used, because all are equal.
   std::function<absl::StatusOr<std::string>(const std::string& own)> gather_cursors = {};
-  bool ranks_differ = false;   // The weights differ between ranks, so one may diverge alone.
-  bool holdout_apart = false;  // Every rank reads its own holdout records.
-  // Opens the holdout records anew; empty: no evaluation.
+  // Whether weights differ between ranks, so that one may diverge alone.
+  bool ranks_differ = false;
+  bool holdout_apart = false;  // Whether every rank reads its own holdout records.
+  // Opens the holdout records anew. If it is empty, there is no evaluation.
   std::function<absl::StatusOr<std::unique_ptr<Input>>()> open_holdout = {};
 
   std::function<void(const StepReport&)> on_step = {};
@@ -100,7 +103,7 @@ struct TrainLoopOptions {
   // Called with the batch on which a training diverges. The result is appended to the error. Unless
   // ranks_differ, no rank ends before the call has returned on all ranks.
   std::function<std::string(const Divergence&)> on_divergence = {};
-  StepRecorder* recorder = nullptr;  // Null: the loop's own.
+  StepRecorder* recorder = nullptr;  // If null, the loop uses its own.
   // Polled between steps, and between the batches of an evaluation. Steps in progress, including
   // those begun together, are always finished.
   std::function<bool()> should_stop = {};
@@ -108,8 +111,8 @@ struct TrainLoopOptions {
 
 inline constexpr size_t kLossSteps = 10;
 
-// Borrows its arguments. `info` has a checkpoint's data besides the state: of the resumed
-// checkpoint, or with zero steps. Not thread-safe.
+// Borrows its arguments. `info` has a checkpoint's data besides the state. It is that of the
+// resumed checkpoint, or has zero steps. Not thread-safe.
 class TrainLoop {
  public:
   TrainLoop(Backend& backend, BatchReader& reader, Input& input, CheckpointInfo info,
@@ -123,11 +126,11 @@ class TrainLoop {
   absl::StatusOr<TrainSummary> Run();
 
  private:
-  // The steps with the schedules between them, then the work at the end.
+  // RunSteps() runs the steps with the schedules between them; Finish() does the work at the end.
   absl::Status RunSteps();
   absl::Status Finish();
   absl::StatusOr<bool> RunStep();
-  // False: all ranks agree that there are no more batches.
+  // Returns false if all ranks agree that there are no more batches.
   absl::StatusOr<bool> NextBatch();
   absl::Status InputFailed(const absl::Status& status);
   // Trains on one batch of a step, from the pipeline.
@@ -135,18 +138,18 @@ class TrainLoop {
   PipelineOptions ForPipeline();
   bool IsDue(uint64_t step) const;
   bool EvaluationIsDue() const;
-  // Does the evaluation that the previous run was to do after its last step, and was stopped in.
+  // Does the evaluation after the previous run's last step, if that run was stopped during it.
   absl::Status CatchUp();
   absl::Status RunSchedules();
   absl::Status RunEvaluation();
-  // `together`: see Evaluate().
+  // `together` is as in Evaluate().
   absl::StatusOr<Evaluation> EvaluateHoldout(bool& together);
   absl::Status EvaluationDiverged(const Evaluation& evaluation);
   // Keeps the best evaluation, and counts the later ones without improvement.
   absl::Status Judge(const Evaluation& evaluation);
   absl::Status Diverged(const absl::Status& status, const InputBatch& batch);
-  // Text about the records that the training diverged on. Empty if `batch` is gone, or has no row
-  // of this rank.
+  // Returns text about the records that the training diverged on. It is empty if `batch` is gone,
+  // or has no row of this rank.
   std::string ListRecords(const InputBatch& batch, uint64_t step, absl::string_view problem);
   using SaveMethod = absl::Status (CheckpointFolder::*)(const CheckpointInfo&,
                                                         const ParameterTable&,
@@ -169,7 +172,7 @@ class TrainLoop {
   BatchPipeline pipeline_;
   std::optional<BatchDigest> digest_;
   TrainSummary summary_;
-  double score_sum_ = 0;  // Sum of info_, plus the batches of the step in progress.
+  double score_sum_ = 0;  // The sum in info_, plus the batches of the step in progress.
   double first_losses_ = 0;
   std::deque<double> last_losses_;
   bool unsaved_ = false;

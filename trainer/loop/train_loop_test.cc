@@ -79,8 +79,8 @@ TEST_F(TrainLoopTest, LearnsWhatTheHeldOutRecordsShare) {
   EXPECT_GT(summary.evaluation->below_mean_percent(), 50);
 }
 
-// Scores are +-0.8 tanh(0.75). One number for all leaves their variance plus the square of its
-// distance from their mean.
+// Scores are +-0.8 tanh(0.75). The loss of predicting one number for all is their variance plus the
+// square of the number's distance from their mean.
 TEST_F(TrainLoopTest, EvaluationCountsEveryRecordOnceAgainstBothMeans) {
   auto backend = MakeBackend();
   MemoryInput holdout(37, 16, 9), again(37, 37, 9);
@@ -204,7 +204,7 @@ TEST_F(TrainLoopTest, DivergenceIsNotSaved) {
   EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(0)));
 }
 
-// In the last step before a save, so that no loss has shown it yet.
+// The training diverges in the last step before a save, so no loss has shown it yet.
 TEST_F(TrainLoopTest, WeightsThatNoStepCanGoOnFromAreNotSaved) {
   ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
   TrainLoopOptions options{.total_steps = 1, .checkpoints = &folder};

@@ -37,8 +37,8 @@ TEST(BoardModelTest, ABiasOfAttentionIsANumberForEachLayerHeadAndPairOfSquares) 
               testing::ElementsAre(4, 64, 64));
 }
 
-// The Keras example's count; and ViT-S/16's 22,050,664 without its class token and that token's
-// position.
+// The expected counts are that of the Keras example, and the 22,050,664 of ViT-S/16 without its
+// class token and that token's position.
 TEST(ImageModelTest, CountsParametersAsDesigned) {
   EXPECT_EQ(TableOf("vit").parameter_count(), 21759012u);
   EXPECT_EQ(TableOf("vit-small").parameter_count(), 22050664u - 2 * 384);

@@ -29,14 +29,14 @@ struct Parameter {
   std::string name;
   ParameterKind kind;
   std::vector<uint32_t> shape;
-  size_t fan_in = 0;  // For matrices and biases.
-  size_t offset = 0;  // In floats; a multiple of kArenaAlignment.
-  size_t count = 0;   // In floats.
+  size_t fan_in = 0;  // Set for matrices and biases.
+  size_t offset = 0;  // Offset in floats; a multiple of kArenaAlignment.
+  size_t count = 0;   // Size in floats.
 
   bool decays() const { return kind == ParameterKind::kMatrix; }
 };
 
-inline constexpr size_t kArenaAlignment = 16;  // Floats: 64 bytes.
+inline constexpr size_t kArenaAlignment = 16;  // In floats; these are 64 bytes.
 
 // Width of the first layer's rows and of the last layer's output: the model's own, or rounded up to
 // a multiple if a device needs rows of whole vectors. The padding is zero, stays zero and changes

@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// The shortest text that parses to the same number.
+// Returns the shortest text that parses to the same number.
 std::string NumberText(double number) {
   std::string text;
   for (int digits = 6; digits <= 17; ++digits) {

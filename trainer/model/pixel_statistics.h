@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-// One number each for red, green and blue.
+// A number for each of red, green and blue.
 using Channels = std::array<double, reference::kImageChannels>;
 
 // Parses "R,G,B". kInvalidArgument: not three finite numbers.
@@ -22,7 +22,7 @@ std::string ChannelsText(const Channels& channels);
 
 // A byte b of a channel becomes (b / 255 - mean) / deviation, as in torchvision's Normalize.
 struct PixelStatistics {
-  // ImageNet's.
+  // The defaults are ImageNet's.
   Channels mean = {0.485, 0.456, 0.406};
   Channels deviation = {0.229, 0.224, 0.225};
 

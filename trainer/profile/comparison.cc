@@ -8,8 +8,9 @@
 namespace penstock {
 namespace {
 
-constexpr double kWorthALook = 0.05;       // Of a step.
-constexpr double kHardlyWaitedFor = 0.01;  // Of the time.
+constexpr double kWorthALook = 0.05;  // Least gain in speed worth a look, as a fraction.
+// Shorter waits, as a fraction of the time, do not count.
+constexpr double kHardlyWaitedFor = 0.01;
 constexpr char kMoreSteps[] = "repeat with more --steps, on an otherwise idle machine";
 
 const char* NameOf(Phase left_out) {
@@ -18,7 +19,7 @@ const char* NameOf(Phase left_out) {
 
 bool IsWorthALook(double ratio) { return ratio >= 1 + kWorthALook; }
 
-// Whether the wait agrees with the rates; around the threshold they may differ a little.
+// Whether the wait agrees with the rates. Around the threshold they may differ a little.
 bool Explains(double waited, double expected, double ratio) {
   if (IsWorthALook(ratio) == IsWorthALook(expected)) return true;
   return waited >= kHardlyWaitedFor && std::abs(ratio - expected) <= kWorthALook;

@@ -15,11 +15,12 @@ namespace penstock {
 // Times of one step, or of several that were launched together.
 struct DeviceStep {
   uint64_t step = 0, steps = 1;
-  std::chrono::nanoseconds before{};   // Idle since the previous step; 0 for the first.
-  std::chrono::nanoseconds busy{};     // Time in which any work of it ran.
-  std::chrono::nanoseconds alone{};    // Part of `busy`: only communication with other ranks ran.
+  std::chrono::nanoseconds before{};  // Idle since the previous step; 0 for the first.
+  std::chrono::nanoseconds busy{};    // Time in which any of its work ran.
+  // Part of `busy` in which only communication with other ranks ran.
+  std::chrono::nanoseconds alone{};
   std::chrono::nanoseconds inside{};   // Idle within a launch, that is, within a graph.
-  std::chrono::nanoseconds between{};  // Idle between its launches: exchanges with other ranks.
+  std::chrono::nanoseconds between{};  // Idle between its launches, in exchanges with other ranks.
   uint64_t works = 0;                  // Number of kernels and copies, or of launches.
 };
 
@@ -29,7 +30,8 @@ struct DeviceTimes {
   std::chrono::nanoseconds overhead{};  // Host time that recording itself took.
   std::vector<DeviceStep> steps;
   DeviceStep sum;  // Totals; `step` is the first step, `steps` the number of steps.
-  // The longest idle time inside a launch, and the work after and before which it was.
+  // The longest idle time inside a launch. It comes after the work `longest_after` and before the
+  // work `longest_before`.
   std::chrono::nanoseconds longest{};
   std::string longest_after, longest_before;
 };

@@ -48,7 +48,7 @@ TEST(ShortKernelNameTest, CutsLongNames) {
 }
 
 TEST(PairClocksTest, TheClosestTryCounts) {
-  std::deque<int> host = {0, 10, 20, 22, 30, 39};  // Before and after each try.
+  std::deque<int> host = {0, 10, 20, 22, 30, 39};  // Readings before and after each try.
   uint64_t other = 1000;
   const ClockPair pair = PairClocks([&] { return other++; }, 3,
                                     [&] {
@@ -69,7 +69,7 @@ TEST(ClockMapTest, FollowsAStraightLine) {
   EXPECT_EQ(map.ToHost(5'999'900'000), AtMicros(1'000'000));
   EXPECT_EQ(map.ToHost(5'499'950'000), AtMicros(500'000));
   EXPECT_EQ(map.ToHost(4'999'000'100 - 100),
-            AtMicros(0) - nanoseconds(1'000'100));  // Before the first.
+            AtMicros(0) - nanoseconds(1'000'100));  // This is before the first pair.
 }
 
 TEST(ClockMapTest, AClockThatWasSetIsNoStraightLine) {
@@ -150,7 +150,7 @@ TEST(MeasureGapsTest, TellsIdleInsideFromIdleBetweenSteps) {
 }
 
 TEST(MeasureGapsTest, WorkOfSeveralStreamsIsBusyOnce) {
-  Records records;  // Unordered; the second ends within the first.
+  Records records;  // They are unordered; the second ends within the first.
   records.Add(0, 1, 150, 170).Add(0, 0, 110, 120).Add(0, 0, 100, 140);
   const DeviceTimes times = MeasureGaps(records.records(), kTwoSteps);
   EXPECT_EQ(times.sum.busy, microseconds(60));
@@ -177,7 +177,7 @@ TEST(MeasureGapsTest, StepsThatOverlapAreNotIdle) {
 }
 
 TEST(MeasureGapsTest, TellsCommunicationThatHidesBehindNothing) {
-  Records records;  // Alone from 10 to 15, and from 30 to 60 except 40 to 42.
+  Records records;  // Communication is alone from 10 to 15, 30 to 40 and 42 to 60.
   records.Add(0, 0, 0, 10).Add(0, 1, 5, 20, "nccl").Add(0, 0, 15, 30).Add(0, 1, 25, 60, "nccl");
   records.Add(0, 0, 40, 42);
   for (size_t i : {1, 3}) records.records().work[i].communicates = true;
@@ -211,8 +211,8 @@ TEST(DeviceNotesTest, SayWhatIsMissing) {
 }
 
 struct Trace {
-  std::map<std::string, std::vector<Json>> tracks;  // Their spans.
-  std::vector<Json> starts, ends;                   // Of arrows.
+  std::map<std::string, std::vector<Json>> tracks;  // Spans by track.
+  std::vector<Json> starts, ends;                   // Both ends of arrows.
 };
 
 Trace TraceOf(const DeviceRecords& records, const std::vector<DeviceLaunch>& launches) {
@@ -274,7 +274,7 @@ TEST(AddDeviceSpansTest, AnArrowLeadsFromTheCallToTheFirstItQueued) {
   Records records;
   records.Add(0, 0, 30, 40, "second", 7).Add(0, 0, 20, 30, "first", 7).Add(0, 0, 50, 60, "x", 9);
   records.Call(77, 1, 9, "cudaGraphLaunch", 7).Call(77, 2, 8, "cuGraphLaunch", 7);
-  records.Call(77, 10, 11, "cudaEventRecord", 8);  // Queued no recorded work.
+  records.Call(77, 10, 11, "cudaEventRecord", 8);  // It queued no recorded work.
   const Trace trace = TraceOf(records.records(), kTwoSteps);
   const std::vector<Json>& calls = trace.tracks.at("CUDA calls of thread 1");
   ASSERT_THAT(calls, SizeIs(1));

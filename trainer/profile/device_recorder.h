@@ -1,4 +1,4 @@
-// Records of the work of a device's streams, from any recorder.
+// The records that any recorder makes of the work of a device's streams.
 #ifndef PENSTOCK_TRAINER_PROFILE_DEVICE_RECORDER_H_
 #define PENSTOCK_TRAINER_PROFILE_DEVICE_RECORDER_H_
 
@@ -20,10 +20,10 @@ inline constexpr size_t kNoLaunch = SIZE_MAX;
 struct DeviceWork {
   uint32_t name = 0;          // Index into DeviceRecords::names.
   uint32_t stream = 0;        // Index into DeviceRecords::streams.
-  uint32_t correlation = 0;   // That of the host call that queued it; 0: unknown.
-  bool in_graph = false;      // Queued as part of a graph.
-  bool communicates = false;  // With other ranks; includes waiting for them.
-  size_t launch = kNoLaunch;  // From DeviceRecorder::Begin().
+  uint32_t correlation = 0;   // Number of the host call that queued it; 0 if unknown.
+  bool in_graph = false;      // Whether it was queued as part of a graph.
+  bool communicates = false;  // Whether it exchanges data with other ranks, or waits for them.
+  size_t launch = kNoLaunch;  // Number passed to DeviceRecorder::Begin().
   uint64_t bytes = 0;         // Size of a copy.
   Tracer::Clock::time_point begin = {}, end = {};
 };
@@ -48,7 +48,8 @@ struct DeviceRecords {
   std::vector<std::string> notes = {};  // Further notes for the user.
 };
 
-// Not thread-safe. Calls may come from several threads in turn, but Begin() and its End() from one.
+// Not thread-safe. Calls may come from several threads in turn, but Begin() and its End() must come
+// from the same thread.
 class DeviceRecorder {
  public:
   virtual ~DeviceRecorder() = default;

@@ -14,7 +14,7 @@ namespace {
 using Time = Tracer::Clock::time_point;
 using Works = std::vector<const DeviceWork*>;
 
-// Sorted by stream, then by time.
+// Returns the work that is shown, sorted by stream and then by time.
 Works KeptInOrder(const DeviceRecords& records) {
   Time begin = Time::max(), end = Time::min();
   for (const DeviceWork& work : records.work) {
@@ -47,7 +47,7 @@ class Lanes {
  public:
   explicit Lanes(uint32_t first_track) : next_track_(first_track) {}
 
-  // A free track for a span of `name`. Spans must come in the order of their begins.
+  // Returns a free track for a span of `name`. Spans must come in the order of their begins.
   uint32_t TrackFor(const std::string& name, Time begin, Time end, Tracer& tracer) {
     std::vector<Lane>& lanes = lanes_[name];
     for (Lane& lane : lanes) {

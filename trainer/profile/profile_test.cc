@@ -209,7 +209,7 @@ TEST(VerdictTest, ThresholdsAreThoseOfTensorFlow) {
 }
 
 TEST(VerdictTest, OfSeveralTheFurthestCounts) {
-  EXPECT_EQ(Of(100, 0, 90).limit, Limit::kCollective);  // 2 and 3 times the threshold.
+  EXPECT_EQ(Of(100, 0, 90).limit, Limit::kCollective);  // These are 2 and 3 times the thresholds.
   EXPECT_EQ(Of(200, 30, 90).limit, Limit::kInput);
 }
 
@@ -237,7 +237,7 @@ TEST(VerdictTest, SaysSharesAndWhatToDo) {
   EXPECT_EQ(Judge({}).text, "no step ran");
 }
 
-// The advice for a training that only does `phase`, on the CPU unless `gpu` is set.
+// Returns the advice for a training that only does `phase`, on the CPU unless `gpu` is set.
 std::string AdviceTo(Phase phase, const VerdictOptions& told, bool gpu = false) {
   VerdictInput in{.steps = 1, .gpu = gpu, .told = told};
   in.times[phase] = milliseconds(1000);
@@ -292,8 +292,8 @@ TEST(ComparisonTest, SaysWhatInputCosts) {
               HasSubstr("1.02 times as fast; communication is not the limit"));
 }
 
-// The finding for a training that waits `waited` ms in 100 and runs `ratio` times as fast without
-// waiting.
+// Returns the finding for a training that waits `waited` ms in 100 and runs `ratio` times as fast
+// without waiting.
 std::string FindingOf(double waited, double ratio) {
   RunRate normal{.rows = 10000}, other{.rows = static_cast<uint64_t>(10000 * ratio)};
   normal.times[Phase::kInput] = std::chrono::microseconds(std::lround(1000 * waited));

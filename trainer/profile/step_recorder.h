@@ -15,8 +15,8 @@ namespace penstock {
 
 // Charges time to the phase that was entered last, so that the phases of all steps add up to the
 // time since Start(). A step ends where the next one begins. Each phase costs one read of the
-// clock. Steps and phases are also NVTX ranges (nvtx.h). For the thread that drives the steps; any
-// thread may call Newest() and Underway().
+// clock. Steps and phases are also NVTX ranges (nvtx.h). Not thread-safe: only the thread that
+// drives the steps may use it, but any thread may call Newest() and Underway().
 class StepRecorder {
  public:
   using Clock = std::chrono::steady_clock;
@@ -30,15 +30,15 @@ class StepRecorder {
   // The step in progress.
   struct Now {
     PhaseTimes times;                     // Since the last step ended, until now.
-    Phase phase = Phase::kOther;          // The phase entered last,
-    std::chrono::nanoseconds in_it = {};  // and the time since then.
+    Phase phase = Phase::kOther;          // The phase that was entered last.
+    std::chrono::nanoseconds in_it = {};  // Time since that phase was entered.
   };
 
   // Track 0 of `tracer`, which may be null, gets the phases.
   explicit StepRecorder(Tracer* tracer = nullptr) : tracer_(tracer) {}
 
-  // Traces steps [first, last); without this call, none. If `first` is the run's first step,
-  // tracing begins now, and includes what the run does before that step.
+  // Traces steps [first, last); without this call, none are traced. If `first` is the run's first
+  // step, tracing begins now, and includes what the run does before that step.
   void TraceSteps(uint64_t first, uint64_t last);
 
   // `next_step` is the number of the step that begins.

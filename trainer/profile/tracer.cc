@@ -34,8 +34,8 @@ Json SpanEvent(const Tracer::Span& span) {
   return event;
 }
 
-// `phase`: "s" for the start of an arrow, "f" for its end. Each lies in the span that begins with
-// it.
+// `phase` is "s" for the start of an arrow, "f" for its end. Each belongs to the span that begins
+// at the same time.
 Json FlowEvent(const char* phase, const Tracer::Span& span, uint64_t id) {
   Json event{{"ph", phase},
              {"pid", 0},

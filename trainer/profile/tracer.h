@@ -20,8 +20,8 @@ namespace penstock {
 // Tracks from this number on belong to threads that name themselves.
 inline constexpr uint32_t kFirstThreadTrack = 3000;
 
-// Keeps up to kMaxSpans spans while active; inactive, it costs one load. Spans of a track may nest,
-// but must not overlap otherwise. Thread-safe.
+// While active, keeps up to kMaxSpans spans. While inactive, a span costs one load. Spans of a
+// track may nest, but must not overlap otherwise. Thread-safe.
 class Tracer final : public SpanSink {
  public:
   using Clock = SpanSink::Clock;
@@ -53,15 +53,15 @@ class Tracer final : public SpanSink {
 
   size_t num_spans() const;
   uint64_t num_left_out() const;  // Spans beyond kMaxSpans.
-  // The Trace Event Format, "JSON Object Format", with complete events in order of their begin. Of
-  // events that begin together, the longest comes first. Files with different `pid` can be shown
+  // The Trace Event Format, "JSON Object Format", with complete events in order of their begin. If
+  // events begin together, the longest comes first. Files with different `pid` can be shown
   // together.
   std::string ToJson(absl::string_view process, uint32_t pid = 1) const;
 
  private:
   struct Thread {
     std::string name = {};
-    uint32_t track = 0;  // 0: none yet.
+    uint32_t track = 0;  // Number of the thread's track; 0 if it has none yet.
   };
 
   // The track of the calling thread.

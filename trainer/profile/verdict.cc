@@ -12,7 +12,7 @@ namespace {
 struct Rule {
   Phase phase;
   Limit limit;
-  double lower, upper;  // Shares.
+  double lower, upper;  // Thresholds, as shares of the time.
 };
 constexpr std::array<Rule, 3> kRules = {{{Phase::kInput, Limit::kInput, 0.05, 0.20},
                                          {Phase::kLaunch, Limit::kLaunch, 0.03, 0.15},
@@ -65,7 +65,7 @@ std::string Advice(Limit limit, const VerdictInput& input) {
   return "";
 }
 
-// The times of input, host to device, launch, compute, collective and other.
+// Returns the times of input, host to device, launch, compute, collective and other.
 PhaseTimes WithoutOutput(PhaseTimes times) {
   times[Phase::kOutput] = {};
   return times;

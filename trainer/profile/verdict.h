@@ -19,14 +19,14 @@ const char* LimitName(Limit limit);
 struct VerdictOptions {
   bool packed = true;                   // Records travel packed.
   bool bf16 = false;                    // --precision bf16 is set or unsupported.
-  bool fast = false;                    // --reduction.
+  bool fast = false;                    // --reduction fast is set.
   bool half_exchange = false;           // --compression is bf16 or fp16.
   bool several_steps_a_launch = false;  // --steps-per-launch is more than one.
   bool diagnoses = false;  // It is compared with a run without input or without communication.
 };
 
 struct VerdictInput {
-  PhaseTimes times = {};  // Over all steps.
+  PhaseTimes times = {};  // Times of all steps.
   uint64_t steps = 0;
   bool gpu = false;
   VerdictOptions told = {};
@@ -34,7 +34,7 @@ struct VerdictInput {
 
 struct Verdict {
   Limit limit = Limit::kNothingRan;
-  bool highly = false;  // Above the upper threshold.
+  bool highly = false;  // Whether the phase exceeds the upper threshold.
   std::string text;     // "compute-bound: ..."
 };
 

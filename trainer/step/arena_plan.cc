@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kAlignment = 16;  // Elements.
+constexpr size_t kAlignment = 16;  // In elements.
 
 struct LiveRange {
   BufferId buffer;
@@ -32,7 +32,7 @@ std::vector<LiveRange> FindLiveRanges(const StepProgram& program) {
   return ranges;
 }
 
-// The lowest offset at which `size` elements overlap nothing in `taken` (sorted by offset).
+// Returns the lowest offset at which `size` elements overlap nothing in `taken` (sorted by offset).
 size_t LowestGap(const std::vector<const Buffer*>& taken, size_t size) {
   size_t offset = 0;
   for (const Buffer* buffer : taken) {

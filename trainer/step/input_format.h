@@ -17,8 +17,8 @@ enum class InputKind : uint8_t {
 
 struct InputFormat {
   InputKind kind = InputKind::kPackedBoard;
-  size_t input_bytes = 0;  // Per row.
-  size_t flags_bytes = 0;  // Of a row's flags, which are stored separately.
+  size_t input_bytes = 0;  // Bytes of a row's input.
+  size_t flags_bytes = 0;  // Bytes of a row's flags, which are stored separately.
 
   friend constexpr auto operator<=>(const InputFormat&, const InputFormat&) = default;
 };

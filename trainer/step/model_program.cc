@@ -22,7 +22,7 @@ struct Norm {
 struct Block {
   Norm norm1, norm2;
   BufferId qkv, attention;
-  BufferId hidden, mid;  // In the MLP: input of its GELU, and input of the second layer.
+  BufferId hidden, mid;  // Inputs of the MLP's GELU and of its second layer.
   BufferId second;       // Input of a second GELU.
 };
 
@@ -66,7 +66,7 @@ class Builder {
   BufferId Activation(std::string name, size_t per_sample) {
     return Add(std::move(name), Arena::kActivations, 0, program_.rows * per_sample);
   }
-  // The buffer of a parameter or its gradient; the same one on every call.
+  // Returns the buffer of a parameter or its gradient; the same one on every call.
   BufferId Of(Arena arena, const std::string& name) {
     auto [it, is_new] = parameters_.try_emplace({arena, name});
     if (is_new) {
@@ -100,7 +100,8 @@ class Builder {
   void ForwardHead();
   void ForwardTrunk(InputFormat format);
 
-  // The input gradient of a linear layer, and the gradients of its weight and bias.
+  // Computes the gradients of a linear layer's weight and bias, and returns the gradient of its
+  // input.
   BufferId LinearBackward(const std::string& name, BufferId x, BufferId dy, size_t tokens);
   void WeightBackward(const std::string& name, BufferId x, BufferId dy, size_t tokens);
   void LayerNormBackward(const Norm& norm, BufferId dy, BufferId dx, Access access);
@@ -347,7 +348,7 @@ void Builder::AttendBackward(const std::string& name, const Block& block, Buffer
   AddOperand(Gradient(name + ".attention_bias"), kRw);
 }
 
-// The gradient of the MLP's input.
+// Returns the gradient of the MLP's input.
 BufferId Builder::BackwardMlp(size_t layer, const Block& block, BufferId dx) {
   const std::string name = absl::StrCat("blocks.", layer);
   const Extent hidden = Tokens(config_.hidden), dim = Tokens(config_.dim);
@@ -360,8 +361,8 @@ BufferId Builder::BackwardMlp(size_t layer, const Block& block, BufferId dx) {
   return LinearBackward(name + ".fc1", block.norm2.y, dmid, hidden.rows);
 }
 
-// `dx` is the gradient of the residual stream: on entry of the block's output, on return of its
-// input.
+// `dx` is the gradient of the residual stream. On entry it is that of the block's output; on return
+// it is that of the block's input.
 void Builder::BackwardBlock(size_t layer, BufferId dx) {
   const std::string name = absl::StrCat("blocks.", layer);
   const Block& block = blocks_[layer];
@@ -375,7 +376,7 @@ void Builder::BackwardBlock(size_t layer, BufferId dx) {
   LayerNormBackward(block.norm1, dnorm1, dx, kRw);
 }
 
-// The gradient of the output of the head's last layer.
+// Returns the gradient of the output of the head's last layer.
 BufferId Builder::LossBackward() {
   const BufferId y = head_.back().y;
   const size_t columns = OutOf(head_.back().name);
@@ -392,7 +393,7 @@ BufferId Builder::LossBackward() {
   return dscore;
 }
 
-// The gradient of the last norm's output.
+// Returns the gradient of the last norm's output.
 BufferId Builder::BackwardHead() {
   BufferId dy = LossBackward();
   for (size_t layer = head_.size(); layer-- > 0;) {

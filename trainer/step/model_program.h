@@ -11,26 +11,26 @@
 
 namespace penstock {
 
-// Number of dropout sites, each with its own key; 0: no dropout.
+// Number of dropout sites, each with its own key; 0 without dropout.
 size_t DropoutSites(const ModelConfig& config);
 
-// Computes predictions of a block of up to `rows` samples.
+// The program computes predictions of a block of up to `rows` samples.
 StepProgram BuildInference(const ModelConfig& config, const ParameterTable& table,
                            InputFormat format, size_t rows);
 
-// The same for image models, but with logits (samples, classes) instead of predictions, including
-// the padding columns of the table.
+// The program does the same for image models, but computes logits (samples, classes) instead of
+// predictions, including the padding columns of the table.
 StepProgram BuildLogits(const ModelConfig& config, const ParameterTable& table, InputFormat format,
                         size_t rows);
 
-// Computes predictions, and adds the gradient of the loss to one shard's gradients. REQUIRES:
-// `format` is one of the model's.
+// The program computes predictions, and adds the gradient of the loss to one shard's gradients.
+// REQUIRES: `format` is one of the model's.
 StepProgram BuildTraining(const ModelConfig& config, const ParameterTable& table,
                           InputFormat format, size_t rows);
 
-// The work after the blocks: merges the gradients of `shards` virtual shards in a fixed binary tree
-// (at distance 1, 2, 4, ...; the bits do not depend on who computed which shard), then the norm,
-// then AdamW.
+// The program does the work after the blocks. It merges the gradients of `shards` virtual shards in
+// a fixed binary tree, at distance 1, 2, 4, ..., so that the bits do not depend on who computed
+// which shard. Then it computes the gradient's norm, and does AdamW's update.
 StepProgram BuildUpdate(const ParameterTable& table, size_t shards);
 
 }  // namespace penstock

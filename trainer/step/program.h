@@ -18,7 +18,7 @@ namespace penstock {
 // kInput and kFlags, where they have the wire dtype.
 enum class Arena : uint8_t {
   kParameters,
-  kGradients,    // Block program: of one shard; update program: of all shards, one by one.
+  kGradients,    // Gradients of one shard; in an update program, of all shards in turn.
   kMoments,      // AdamW's m, then v.
   kActivations,  // Reused within a block as live ranges allow.
   kScalars,
@@ -61,7 +61,7 @@ enum class OpKind : uint8_t {
   kGelu,         // r x, w y
   kMeanPool,     // r x, w y
   kTanh,         // r x, w y
-  kDropout,      // r x, w y: its own backward too, of dy; a copy if the rate is zero
+  kDropout,      // r x, w y: with dy as x, it is its own backward; a copy if the rate is zero
   kAddResidual,  // r x, rw y
   // r x, rw sum, r gain, r offset, w y, w mean, w rstd: kAddResidual and the norm of its sum
   kAddLayerNorm,
@@ -87,21 +87,23 @@ enum class OpKind : uint8_t {
 // Sizes and options of an operation; zero if they do not apply.
 struct OpShape {
   size_t rows_per_sample = 0;  // Rows of the matrices: one per token, or 1.
-  // Columns of the matrices, including padding. Linear operations: columns of x, forward and
-  // backward. Attention: of all heads side by side, a third of qkv's. kTanh, kSquaredErrorBackward
-  // and kTanhBackward: 1, the score.
+  // Columns of the matrices, including padding. For linear operations these are the columns of x,
+  // forward and backward. For attention these are the columns of all heads side by side, a third of
+  // qkv's. For kTanh, kSquaredErrorBackward and kTanhBackward this is 1, the score.
   size_t in = 0;
-  // Linear operations: columns of y. kTanh, kSquaredErrorBackward and kTanhBackward: columns of a
-  // row of scores, all but the first of which are padding. The references only accept 1.
+  // For linear operations, the columns of y. For kTanh, kSquaredErrorBackward and kTanhBackward,
+  // the columns of a row of scores, all but the first of which are padding; the references accept
+  // only 1.
   size_t out = 0;
-  size_t heads = 0;                   // Attention.
-  size_t patch = 0;                   // kPatchImages: side of a patch, in pixels.
-  reference::PixelScale pixels = {};  // kPatchImages.
-  size_t classes = 0;  // kClassify, kCrossEntropyBackward: columns of logits, excluding padding.
-  float epsilon = 0;   // Norms.
-  // kGelu and kGeluBackward. A GELU fused with a linear operation has the tanh form.
+  size_t heads = 0;                   // For attention: number of heads.
+  size_t patch = 0;                   // For kPatchImages: side of a patch, in pixels.
+  reference::PixelScale pixels = {};  // For kPatchImages: scales of the channels.
+  // For kClassify and kCrossEntropyBackward: columns of logits, excluding padding.
+  size_t classes = 0;
+  float epsilon = 0;  // For norms: the epsilon of the variance.
+  // For kGelu and kGeluBackward. A GELU fused with a linear operation has the tanh form.
   reference::GeluForm gelu = reference::GeluForm::kTanh;
-  Dropout dropout = {};  // Of attention's probabilities, or of all values of kDropout.
+  Dropout dropout = {};  // Dropout of attention's probabilities, or of all values of kDropout.
   uint32_t site = 0;     // Number of the dropout site in the program.
 };
 
@@ -117,7 +119,7 @@ struct StepProgram {
   size_t rows = 0;  // Most samples in a block.
   std::vector<Buffer> buffers;
   std::vector<Op> ops;
-  size_t activation_size = 0;  // Elements of Arena::kActivations.
+  size_t activation_size = 0;  // Number of elements of Arena::kActivations.
 };
 
 }  // namespace penstock

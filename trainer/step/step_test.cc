@@ -18,8 +18,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Whether two operands share an element that one of them writes. Independent of the planner's own
-// rule: compares element ranges.
+// Whether two operands share an element that one of them writes. Compares element ranges,
+// independently of the planner's own rule.
 bool Clash(const StepProgram& program, const Operand& a, const Operand& b) {
   const Buffer &x = program.buffers[a.buffer], &y = program.buffers[b.buffer];
   const size_t begin = std::max(x.offset, y.offset);
@@ -28,8 +28,8 @@ bool Clash(const StepProgram& program, const Operand& a, const Operand& b) {
   return writes && x.arena == y.arena && begin < end;
 }
 
-// The first pair of operations that share memory, one of them writing, without an order from
-// `after`.
+// Returns the first pair of operations that share memory, one of them writing, without an order
+// from `after`.
 std::optional<std::string> FindUnorderedConflict(const StepProgram& program) {
   std::vector<std::vector<bool>> before(program.ops.size());
   for (size_t i = 0; i < program.ops.size(); ++i) {
@@ -67,7 +67,7 @@ size_t TouchesAfter(const StepProgram& program, const GradientBucket& bucket) {
   return touches;
 }
 
-// The first two activations that share memory while both are in use.
+// Returns the first two activations that share memory while both are in use.
 std::optional<std::string> FindLiveOverlap(const StepProgram& program) {
   auto uses = [&](BufferId buffer) {
     std::vector<size_t> ops;
@@ -169,7 +169,7 @@ TEST_P(ModelProgramTest, FusedNormsLeaveEverythingOrderedAndApart) {
   FuseResidualNorm(program_);
   PlaceActivations(program_);
   OrderConflicts(program_);
-  // Those of each block, before the next norm or the last one.
+  // The sums of each block are fused with the next norm or the last one.
   EXPECT_EQ(CountOf(program_, OpKind::kAddLayerNorm), residuals);
   EXPECT_EQ(CountOf(program_, OpKind::kAddResidual), 0);
   EXPECT_EQ(FindUnorderedConflict(program_), std::nullopt);

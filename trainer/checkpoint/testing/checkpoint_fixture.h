@@ -63,7 +63,7 @@ class CheckpointTest : public testing::Test {
     WriteBytes(bytes);
     return LoadCheckpoint(path_, kModel).status();
   }
-  // `bytes` with a matching CRC.
+  // Returns `bytes` with a matching CRC.
   static std::string Sealed(std::string bytes) {
     const size_t body = bytes.size() - 4;
     const uint32_t crc = Crc32c({reinterpret_cast<const uint8_t*>(bytes.data()), body});
@@ -71,7 +71,7 @@ class CheckpointTest : public testing::Test {
     return bytes;
   }
 
-  // `whole` with its JSON replaced by `json`, and with matching sizes and CRC.
+  // Returns `whole` with its JSON replaced by `json`, and with matching sizes and CRC.
   static std::string WithJson(const std::string& whole, const std::string& json) {
     uint32_t before = 0;
     std::memcpy(&before, whole.data() + 12, 4);

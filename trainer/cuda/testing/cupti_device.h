@@ -33,7 +33,7 @@ class CuptiDevice final : public ForwardingDevice {
  private:
   struct Queued {
     uint32_t correlation;
-    uint64_t node;  // Node in a graph; 0: not in a graph.
+    uint64_t node;  // Node in a graph; 0 if it is in none.
   };
   // Braces evaluate from left to right.
   CuptiDevice(EmulatedDevice& watched, std::unique_ptr<Device> device, FakeCupti& fake,
@@ -43,8 +43,9 @@ class CuptiDevice final : public ForwardingDevice {
 
   FakeCupti& fake_;
   absl::StatusOr<std::unique_ptr<CuptiRecorder>> cupti_;
-  std::array<std::deque<Queued>, kDeviceQueues> queued_;  // In the order in which they run.
-  std::optional<size_t> captured_;                        // Operations in the graph being captured.
+  // Operations in the order in which they run.
+  std::array<std::deque<Queued>, kDeviceQueues> queued_;
+  std::optional<size_t> captured_;  // Operations in the graph being captured.
   std::vector<size_t> graphs_;
 };
 

@@ -1,6 +1,6 @@
 // A library with the cuBLASLt functions that the trainer uses. It multiplies host memory as
-// NVIDIA's header and manual say. Streams are null, for which a product is computed at once, or
-// FakeStreams, in which it takes its turn with the addresses and factors of the call.
+// NVIDIA's header and manual say. On a null stream, a product is computed at once. On a FakeStream,
+// it takes its turn, with the addresses and factors of the call.
 //
 //   FAKE_CUBLASLT_VERSION  result of cublasLtGetVersion(); 130100 if not set
 //
@@ -53,7 +53,7 @@ const std::vector<FakeAlgorithm> kAlgorithms = {
 struct Preference {
   uint64_t workspace = 0;
   uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
-  std::array<uint32_t, 4> alignments = {256, 256, 256, 256};  // For a, b, c and d.
+  std::array<uint32_t, 4> alignments = {256, 256, 256, 256};  // Alignments of a, b, c and d.
 };
 
 bool IsAligned(const void* address, uint64_t alignment) {
@@ -95,7 +95,7 @@ class Fake final : public FakeCublasLt {
     return reason_;
   }
 
-  // The status that `function` was told to return; success if none.
+  // Returns the status that `function` was told to return; success if none.
   cublasStatus_t Told(const std::string& function) {
     const std::lock_guard lock(mutex_);
     const auto failure = failures_.find(function);
@@ -208,8 +208,8 @@ class Fake final : public FakeCublasLt {
     }
     return CUBLAS_STATUS_SUCCESS;
   }
-  // From the table of types in the manual, cublasLtMatmul(): the rows for bf16 and fp32 with fp32
-  // sums.
+  // Checks the types against the manual's table for cublasLtMatmul(), that is, its rows for bf16
+  // and fp32 with fp32 sums.
   cublasStatus_t CheckTypes(const Problem& p) {
     const bool fp32 = p.a.type == CUDA_R_32F && p.d.type == CUDA_R_32F;
     const bool bf16 =
@@ -244,8 +244,8 @@ class Fake final : public FakeCublasLt {
     return CUBLAS_STATUS_SUCCESS;
   }
 
-  // Whether the columns, and the promised addresses of the epilogue, have the alignment it
-  // requires.
+  // Whether the columns, and the promised addresses of the epilogue, have the alignment that the
+  // algorithm requires.
   static bool IsAlignedFor(const Problem& p, const FakeAlgorithm& algorithm) {
     const Layout* const layouts[] = {&p.a, &p.b, &p.c, &p.d};
     for (size_t i = 0; i < 4; ++i) {
@@ -321,7 +321,7 @@ Fake& TheFake() {
   return fake;
 }
 
-// The place of an attribute; null if it is not known here.
+// Returns the address of an attribute; null if this library does not know it.
 void* PlaceInDesc(Desc& desc, int attribute, size_t& size) {
   auto place = [&](auto& value) -> void* {
     size = sizeof(value);

@@ -189,7 +189,8 @@ class Fake final : public FakeCupti {
       if (completion_ == Completion::kNever) return;
       ready.swap(held_);
       if (completion_ == Completion::kAfterFlush) {
-        // On a separate thread: later work of the flushing thread may come before or after it.
+        // Runs on a separate thread, so that later work of the flushing thread may come before or
+        // after it.
         threads_.emplace_back([this, ready = std::move(ready)] { Return(ready); });
         return;
       }

@@ -26,8 +26,8 @@ class FakeCupti {
 
   // Resets it to the state just after loading. REQUIRES: there is no subscriber.
   virtual void Reset() = 0;
-  // Makes later calls of `function` return `result`. For enabling, only for `kind` unless that is
-  // 0.
+  // Makes later calls of `function` return `result`. Calls that enable a kind fail only for `kind`,
+  // unless that is 0.
   virtual void Fail(const std::string& function, CUptiResult result, int kind = 0) = 0;
   virtual void set_completion(Completion completion) = 0;
   virtual void ReturnHeld() = 0;
@@ -38,7 +38,7 @@ class FakeCupti {
   // Records a runtime call on this thread that queues work. Returns its correlation ID.
   virtual uint32_t Call(
       CUpti_CallbackId call = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000) = 0;
-  // `name` must outlive the fake. `node`: node in a graph; 0: not in a graph.
+  // `name` must outlive the fake. `node` is the node in a graph; 0 means in no graph.
   virtual void Kernel(uint32_t correlation, uint32_t stream, const char* name, uint64_t begin,
                       uint64_t end, uint64_t node = 0) = 0;
   virtual void Copy(uint32_t correlation, uint32_t stream, CUpti_ActivityMemcpyKind kind,
@@ -46,14 +46,14 @@ class FakeCupti {
   virtual void Fill(uint32_t correlation, uint32_t stream, uint64_t bytes, uint64_t begin,
                     uint64_t end) = 0;
   virtual void Overhead(uint64_t begin, uint64_t end) = 0;
-  // Adds a record of an unrequested kind, and one that cannot be read.
+  // Unknown() adds a record of an unrequested kind; Broken() adds one that cannot be read.
   virtual void Unknown() = 0;
   virtual void Broken() = 0;
 
   virtual bool subscribed() = 0;
   virtual bool recording() = 0;  // Whether any kind is enabled.
 
-  // The controls of the library at `path`.
+  // Returns the controls of the library at `path`.
   static FakeCupti& At(const char* path) {
     void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     auto* control = reinterpret_cast<FakeCupti* (*)()>(dlsym(handle, "FakeCuptiControl"));

@@ -11,8 +11,8 @@
 //                      `error` is an asynchronous error, `hang` never ends; `init-error` and
 //                      `init-hang` do so while connecting
 //
-// Where NCCL would hang or read wrong data, this library returns an error: a message of another
-// size than its receiver's, or a call while the previous one is in progress.
+// This library returns an error where NCCL would hang or read wrong data. It does so for a message
+// of another size than its receiver's, and for a call while the previous one is in progress.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -104,8 +104,8 @@ struct Group {
 struct Channel {
   std::vector<Message> messages;
   size_t current = 0;
-  size_t done = 0;         // Bytes done, of the size and the message.
-  uint64_t announced = 0;  // For a receiver: the sender's size.
+  size_t done = 0;         // Bytes of the size and the message that are done.
+  uint64_t announced = 0;  // The sender's size, at a receiver.
 
   bool finished() const { return current == messages.size(); }
 };
@@ -122,7 +122,7 @@ struct Comm {
   std::atomic<bool> aborted{false};
   bool finishing = false;
   int groups = 0;
-  std::atomic<int> references{0};  // From streams and graphs.
+  std::atomic<int> references{0};  // References from streams and graphs.
   std::thread worker;
 
   void Run();
@@ -219,7 +219,8 @@ int Comm::ConnectTo(int peer) const {
       return connection;
     }
     close(connection);
-    std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));  // It may not listen yet.
+    // The peer may not listen yet.
+    std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
   }
   return -1;
 }

@@ -14,8 +14,8 @@
 
 namespace penstock {
 
-// While it lives, group `group` of rank 1 hangs. Sets environment variables: only one may exist at
-// a time, created before the ranks. Thread-safe.
+// While this object exists, group `group` of rank 1 hangs. It sets environment variables, so only
+// one may exist at a time, and it must be created before the ranks. Thread-safe.
 class NcclHang {
  public:
   explicit NcclHang(size_t group)

@@ -45,10 +45,10 @@ class EmulatedStream final : public DeviceStream {
 struct NcclRankOptions {
   ModelConfig model;
   DeviceBackendOptions backend = {};
-  std::optional<uint64_t> seed = std::nullopt;  // For the order of streams.
+  std::optional<uint64_t> seed = std::nullopt;  // Seed of the order of streams.
   WaitOptions waits = {};
   std::optional<uint64_t> last_talking_step = std::nullopt;  // See GatedCommunicator.
-  // May wrap the device.
+  // Wraps the device if it is set.
   std::function<std::unique_ptr<Device>(std::unique_ptr<Device>)> wrap = {};
 };
 

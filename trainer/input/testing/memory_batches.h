@@ -14,8 +14,8 @@
 
 namespace penstock {
 
-// Batches of `batch_size` of `records` records; the last may be short. A cursor is the number of
-// the next record. Rank r of R gets its part of each batch.
+// Divides `records` records into batches of `batch_size`; the last may be short. A cursor is the
+// number of the next record. Rank r of R gets its part of each batch.
 class MemoryBatches : public Input {
  public:
   absl::StatusOr<bool> Next(InputBatch& batch) override {
