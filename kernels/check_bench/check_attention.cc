@@ -136,7 +136,7 @@ template <typename T>
 void CheckLarge(Checker& checker, size_t dim) {
   const std::string of = std::string("attention/") + NameOf<T>() + "/" + std::to_string(dim) + "/";
   if (checker.Begin(of + "144_tokens_dropout")) {
-    CheckShape<T>(checker, {1, 144, 1, dim}, false, 0.1);  // More tiles than warps.
+    CheckShape<T>(checker, {1, 144, 1, dim}, false, 0.1);  // Has more tiles than warps.
   }
   if (checker.Begin(of + "256_tokens")) CheckShape<T>(checker, {1, 256, 1, dim});
   if (checker.Begin(of + "bias_dropout")) CheckShape<T>(checker, {2, 64, 2, dim}, true, 0.1);

@@ -45,7 +45,7 @@ void Softmax(std::vector<float>& rows, size_t n) {
 // One sample and head.
 struct Head {
   const AttentionShape& shape;
-  const reference::AttentionHead<double> place;  // Offsets, bias, dropout.
+  const reference::AttentionHead<double> place;  // Has the offsets, bias and dropout.
   const float *q, *k, *v, *g;
 
   float At(const float* x, size_t token, size_t d) const {

@@ -20,7 +20,7 @@ inline constexpr float kLog2E = 1.4426950408889634f;
 template <typename T>
 struct AttentionArguments {
   const T* qkv;
-  const T* dout;  // For the backward only.
+  const T* dout;  // Used by the backward only.
   T* out;         // Output of the forward; dqkv in the backward.
   unsigned samples, tokens, heads;
   unsigned parts;     // Parts of the samples. Block x has part x / heads and head x % heads.

@@ -41,7 +41,7 @@ struct Decoded {
 // Each thread writes one vector of features.
 template <typename Source, typename T>
 PENSTOCK_KERNEL void BoardKernel(Source source, size_t samples, unsigned stride, T* features) {
-  const unsigned vectors = stride / Vector<T>::kSize;  // Per square.
+  const unsigned vectors = stride / Vector<T>::kSize;  // Vectors per square.
   const size_t count = samples * kBoardSquares * vectors;
   for (size_t i = simt::FirstItem(); i < count; i += simt::ItemStride()) {
     const size_t token = i / vectors, sample = token / kBoardSquares;

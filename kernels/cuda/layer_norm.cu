@@ -16,7 +16,7 @@ struct Place {
   static constexpr unsigned kRows = simt::kWarp / kLanes;  // Rows per warp.
   static constexpr int kSize = Vector<T>::kSize;
   unsigned lane = simt::Thread() % kLanes;
-  unsigned row = simt::Thread() / kLanes;  // Within the block.
+  unsigned row = simt::Thread() / kLanes;  // Row within the block.
   PENSTOCK_DEVICE size_t Column(int chunk) const { return (chunk * kLanes + lane) * kSize; }
 };
 

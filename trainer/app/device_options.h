@@ -40,7 +40,7 @@ std::string LaunchesLackSlots(uint64_t steps_per_launch, uint64_t look_ahead_byt
 // A parsed --device.
 struct DeviceChoice {
   enum class Kind { kAuto, kCpu, kCuda } kind = Kind::kAuto;
-  std::optional<size_t> gpu = std::nullopt;  // N of "cuda:N".
+  std::optional<size_t> gpu = std::nullopt;  // The N of "cuda:N".
 };
 
 // kInvalidArgument: not auto, cpu, cuda or cuda:N.

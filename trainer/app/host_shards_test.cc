@@ -77,7 +77,8 @@ TEST_F(HostShardsTest, ACheckpointHoldsACursorOfEveryHost) {
     const Cursor own{.order_fingerprint = 7 + host, .epoch = host, .position = 64};
     auto all = shards.GatherCursors(ranks, own.ToString()).value();
     EXPECT_THAT(shards.OwnCursor(all), IsOkAndHolds(own));
-    EXPECT_THAT(shards.GatherCursors(ranks, all), IsOkAndHolds(all));  // As it was read.
+    // The text stays as it was read.
+    EXPECT_THAT(shards.GatherCursors(ranks, all), IsOkAndHolds(all));
     EXPECT_THAT(shards.OwnCursor(own.ToString()),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr("by 1 host, but this training has 2")));

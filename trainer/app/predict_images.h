@@ -22,7 +22,7 @@ struct LikelyClass {
 
 struct ImagePrediction {
   std::string file;
-  std::vector<LikelyClass> classes;  // The likeliest first, at most five.
+  std::vector<LikelyClass> classes;  // At most five, the likeliest first.
 };
 
 // Returns the operations that turn files into the model's images. They are those of tensor `image`

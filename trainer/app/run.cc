@@ -50,8 +50,7 @@ constexpr char kProgram[] = PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")";
 
 // Facts about the resumed checkpoint, which rank 0 sends to the others.
 struct ResumedImages {
-  // Number of classes; 0 if there is no checkpoint, or if its model is of boards.
-  uint64_t classes = 0;
+  uint64_t classes = 0;  // 0 unless a checkpoint of an image model is resumed.
   PixelStatistics pixels;
 };
 
@@ -115,7 +114,7 @@ class TrainingRun {
   std::unique_ptr<Backend> backend_;
   std::optional<CheckpointFolder> checkpoints_;
   std::optional<FoundCheckpoint> found_;  // Set on rank 0, until the state is restored from it.
-  std::string resumed_from_;              // The checkpoint's file, on rank 0.
+  std::string resumed_from_;              // The checkpoint's file; set on rank 0.
   ModelConfig model_;
   ClassesFrom classes_from_ = ClassesFrom::kOption;
   CheckpointInfo info_;
@@ -125,7 +124,7 @@ class TrainingRun {
   std::optional<TrainingWatch> watch_;  // Outlives inputs_, whose threads report to it.
   TrainingInputs inputs_;
   std::optional<EventLog> events_;
-  std::optional<EventFile> board_;  // For TensorBoard.
+  std::optional<EventFile> board_;  // The event file for TensorBoard.
   SummaryFile summary_file_;
   std::vector<std::vector<uint64_t>> memory_of_ranks_;
   std::optional<ProgressLine> progress_;

@@ -40,8 +40,8 @@ absl::StatusOr<MateScoreParams> ScoreParamsOf(absl::string_view title, const v1:
 struct TrainingSpecs {
   const v1::DecodeSpec& train;
   const v1::DecodeSpec& eval;
-  std::string train_title;  // SpecTitle()
-  std::string eval_title;   // EvalSpecTitle()
+  std::string train_title;  // The result of SpecTitle().
+  std::string eval_title;   // The result of EvalSpecTitle().
 };
 
 // Checks that `model` can train and be evaluated on the tensors that the two specs make of records

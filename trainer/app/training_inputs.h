@@ -70,9 +70,9 @@ class TrainingInputs {
   const TrainerOptions& options_;
   Stopper& stopper_;
   v1::DecodeSpec spec_, eval_spec_;
-  std::string spec_name_;                     // SpecChoice::name
+  std::string spec_name_;                     // The value of SpecChoice::name.
   std::shared_ptr<const Manifest> manifest_;  // Shared with the loaders.
-  SpanSink* spans_ = nullptr;                 // For the loaders. May be null.
+  SpanSink* spans_ = nullptr;                 // Receives the loaders' spans. May be null.
   std::unique_ptr<LoaderInput> train_;
   uint64_t steps_before_ = 0;                 // Steps done before the training was resumed.
   std::unique_ptr<MetricsEndpoint> metrics_;  // Metrics of train_. May be null.

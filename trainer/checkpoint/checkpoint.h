@@ -58,7 +58,7 @@ struct CheckpointInfo {
   std::string numerics = {};                // "cpu onednn avx512"
   std::string reduction = "deterministic";  // "deterministic" or "fast".
   std::string compression = "none";
-  uint64_t accumulate = 1;         // Batches per step.
+  uint64_t accumulate = 1;         // Number of batches per step.
   std::string remainder = "drop";  // Determines which rows an epoch's last step has.
   std::string precision = "fp32";
   std::string gemm_plan = {};  // How products are computed: an engine, or the chosen algorithms.

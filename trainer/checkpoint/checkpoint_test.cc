@@ -405,8 +405,8 @@ TEST_F(ForgedCheckpointTest, RefusesASizeThatIsNotTheModels) {
   const uint64_t size = uint64_t{1} << 40;
   std::memcpy(huge.data() + 16, &size, sizeof(size));
   WriteBytes(huge);
-  std::filesystem::resize_file(path_,
-                               whole_.size() - 12 * table_.parameter_count() + size);  // A hole.
+  // Adds a hole to the file.
+  std::filesystem::resize_file(path_, whole_.size() - 12 * table_.parameter_count() + size);
   EXPECT_THAT(LoadCheckpoint(path_),
               StatusIs(absl::StatusCode::kDataLoss,
                        AllOf(HasSubstr("one.ckpt"),

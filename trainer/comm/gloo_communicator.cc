@@ -155,7 +155,7 @@ absl::StatusOr<std::shared_ptr<gloo::Context>> Connect(const RankInfo& info, Sto
   try {
     status = mesh->Connect(gloo::transport::tcp::CreateDevice(attributes), store,
                            options.connect_timeout);
-  } catch (const std::system_error& error) {  // From starting its thread.
+  } catch (const std::system_error& error) {  // Gloo could not start its thread.
     status = NoThreadError("of Gloo", error.code());
   } catch (const std::exception& error) {
     status = absl::UnavailableError(error.what());

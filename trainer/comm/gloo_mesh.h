@@ -42,7 +42,7 @@ class GlooMesh final : public gloo::Context {
   Mutex mutex_;
   CondVar changed_;
   bool aborted_ ABSL_GUARDED_BY(mutex_) = false;
-  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;  // Waiting for a peer's connection.
+  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;  // Whether it waits for a peer's connection.
 };
 
 }  // namespace penstock

@@ -33,7 +33,7 @@ class Patience {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr absl::Duration kForEver = absl::Hours(24 * 365);  // The clock can add that.
+  static constexpr absl::Duration kForEver = absl::Hours(24 * 365);  // The clock can add this.
 
   const std::chrono::milliseconds timeout_;
   Clock::time_point end_;

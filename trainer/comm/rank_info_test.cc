@@ -205,7 +205,8 @@ TEST(RankInfoTest, TheCommandLineComesFirst) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--rendezvous")));
 }
 
-// As without --local-size. The numeric address is 127.0.0.1, given by a name that does not say so.
+// A local size of 2 is the default without --local-size. The host name 2130706433 has the address
+// 127.0.0.1, but does not say so.
 TEST(LocalAddressTest, ALoopbackAddressIsForRendezvousThatSaySo) {
   auto address = [](const char* rendezvous, uint32_t local_size) {
     return LocalAddress({.world_size = 2, .local_size = local_size, .rendezvous = rendezvous});

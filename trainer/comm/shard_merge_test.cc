@@ -55,7 +55,7 @@ TEST(PlanMergeTest, PowersOfTwoLeaveOneSumARank) {
               ElementsAre(ShardAddition{0, 2}, ShardAddition{4, 6}, ShardAddition{0, 4}));
 }
 
-// With 6 shards on 2 ranks, 2 + 3 crosses ranks, so that 0 + 2 and 4 + 5 ... must wait for it.
+// With 6 shards on 2 ranks, 2 + 3 crosses ranks, so 0 + 2 and 0 + 4 must wait for it.
 TEST(PlanMergeTest, AnAdditionThatNeedsAnotherRanksWaits) {
   const MergePlan plan = PlanMerge(Tree(6), 6, 2);
   EXPECT_THAT(plan.local, ElementsAre(ShardAddition{0, 1}, ShardAddition{4, 5}));
@@ -218,7 +218,7 @@ TEST(HalfTest, RoundsToTheNearest) {
     }
     EXPECT_TRUE(std::isnan(round(wire, std::nanf(""))));
     EXPECT_EQ(round(wire, INFINITY), INFINITY);
-    EXPECT_NE(round(wire, 1e-10f), 0.0f);  // A subnormal half.
+    EXPECT_NE(round(wire, 1e-10f), 0.0f);  // It becomes a subnormal half.
   }
   EXPECT_EQ(round(WireFloat::kBf16, 1.001f), 1.0f);
   EXPECT_EQ(round(WireFloat::kFp16, 1.001f), 1.0009765625f);

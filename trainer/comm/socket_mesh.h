@@ -63,7 +63,7 @@ class SocketMesh {
   StoreClient& store_;
   LossAlarm& alarm_;
   UniqueFd listener_;
-  std::vector<UniqueFd> silent_;   // Accepted, but not identified yet.
+  std::vector<UniqueFd> silent_;   // Connections that are accepted, but not identified yet.
   std::array<uint8_t, 16> token_;  // A connecting rank must know it from the store.
   std::vector<UniqueFd> sockets_;
 };

@@ -86,7 +86,7 @@ class GrpcStoreClient final : public StoreClient {
   std::unique_ptr<v1::RankStore::Stub> stub_;
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::RankMessage, v1::StoreMessage>> stream_;
-  Mutex write_mutex_;  // One write at a time.
+  Mutex write_mutex_;  // Allows one write at a time.
 
   mutable Mutex mutex_;
   mutable CondVar changed_;

@@ -68,7 +68,7 @@ class StoreTable {
   std::map<uint32_t, Rank> ranks_ ABSL_GUARDED_BY(mutex_);  // Ranks that have joined.
   // Entries by key, kept for ranks that have not joined yet.
   std::map<std::string, v1::StoreEntry> entries_ ABSL_GUARDED_BY(mutex_);
-  std::optional<v1::RankLost> lost_ ABSL_GUARDED_BY(mutex_);  // The first loss.
+  std::optional<v1::RankLost> lost_ ABSL_GUARDED_BY(mutex_);  // The first loss of a rank.
 };
 
 }  // namespace penstock

@@ -21,7 +21,7 @@ struct TcpOptions : WaitOptions {
 };
 
 struct TcpWay {
-  const char* name;  // For messages: "Gloo".
+  const char* name;  // Name for messages: "Gloo".
   // Connects this rank with every other one. The store must outlive the communicator; a lost rank
   // that the store reports ends any wait at once. kUnavailable: a rank cannot be reached; the
   // message names it if it is known. kDeadlineExceeded: a rank did not come in time.

@@ -14,7 +14,7 @@ namespace penstock {
 
 struct DeviceOptions {
   std::string gpu;                // UUID of this rank's GPU.
-  bool allow_shared_gpu = false;  // Equal on all ranks.
+  bool allow_shared_gpu = false;  // Must be equal on all ranks.
   WaitOptions waits = {};
 };
 

@@ -360,7 +360,7 @@ TEST_F(CublasGemmTest, AnErrorOfAnyFunctionIsPassedOnAndLeavesNothing) {
     EXPECT_THAT(gemm().Prepare(Product(Kind::kLinearGelu, kWhole, true).op()),
                 StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("status 3")))
         << function;
-    EXPECT_EQ(fake_.objects(), 1u) << function;  // The handle.
+    EXPECT_EQ(fake_.objects(), 1u) << function;  // Only the handle is left.
   }
 }
 

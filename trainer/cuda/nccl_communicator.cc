@@ -76,7 +76,7 @@ class NcclCommunicator final : public Communicator {
   const WaitOptions options_;
   std::unique_ptr<LateWatch> watch_;  // Set by Connect().
   NcclLibrary::Comm comm_ = nullptr;  // Null before connecting and after Abort().
-  DeviceStream::Memory marks_;        // For barriers: one byte per rank.
+  DeviceStream::Memory marks_;        // Memory for barriers, one byte per rank.
   bool has_queued_ = false;
   absl::Status ended_;
   NcclLibrary::Comm to_abort_ = nullptr;

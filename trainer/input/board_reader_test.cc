@@ -27,7 +27,7 @@ class BoardReaderTest : public testing::Test {
 };
 
 TEST_F(BoardReaderTest, ScoresPackedRecordsByTheFormula) {
-  for (size_t row : {3, 4, 6}) records_[row * 194 + 193] = 0x20;  // Bit 1546: mate.
+  for (size_t row : {3, 4, 6}) records_[row * 194 + 193] = 0x20;  // Sets bit 1546, mate.
   ASSERT_OK_AND_ASSIGN(const BatchRows rows, reader_.Read(Packed()));
   const double expected[] = {0.8 * std::tanh(1.0),
                              -0.8 * std::tanh(1.0),

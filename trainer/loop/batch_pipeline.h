@@ -20,7 +20,7 @@
 namespace penstock {
 
 struct PipelineOptions {
-  uint64_t accumulate = 1;   // Batches per step.
+  uint64_t accumulate = 1;   // Number of batches per step.
   uint64_t total_steps = 0;  // Steps of the whole training; 0 means until the input ends.
   // Options of batch `batch` (counted from 1) of the step that follows `steps` steps.
   std::function<UpdateOptions(uint64_t steps, uint64_t batch)> update = {};

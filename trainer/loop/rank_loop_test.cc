@@ -214,7 +214,7 @@ TEST_F(RankLoopTest, RankZeroSavesForAll) {
     options.checkpoints = rank == 0 ? &folder : nullptr;
   });
   for (const Outcome& rank : ranks) ASSERT_OK(rank.summary);
-  EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(3)));  // After steps 3, 6 and 7.
+  EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(3)));  // They are of steps 3, 6 and 7.
 }
 
 TEST_F(RankLoopTest, NoRankLeavesADivergenceBeforeAllHaveReportedIt) {
@@ -317,7 +317,7 @@ absl::StatusOr<Evaluation> EvaluateOwn(Communicator& ranks, Input& input) {
 
 // Returns the evaluation that a single rank would make of all ranks' records.
 Evaluation AddedUp(std::span<const size_t> rank_records) {
-  constexpr double kMean = 0.5;  // As in EvaluateOwn().
+  constexpr double kMean = 0.5;  // The same as in EvaluateOwn().
   Evaluation all;
   double scores = 0, squares = 0;
   for (const size_t records : rank_records) {

@@ -6,7 +6,7 @@ namespace penstock {
 namespace {
 
 constexpr size_t kChannels = 3;
-constexpr size_t kMostPixels = 4096;  // Per side.
+constexpr size_t kMostPixels = 4096;  // The most pixels per side.
 constexpr double kMostDropout = 0.99;
 
 // The ViT of the Keras examples ("Image classification with Vision Transformer"), for CIFAR-100.

@@ -29,7 +29,7 @@ class StepRecorder {
 
   // The step in progress.
   struct Now {
-    PhaseTimes times;                     // Since the last step ended, until now.
+    PhaseTimes times;                     // Times from the end of the last step until now.
     Phase phase = Phase::kOther;          // The phase that was entered last.
     std::chrono::nanoseconds in_it = {};  // Time since that phase was entered.
   };

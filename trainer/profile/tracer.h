@@ -52,7 +52,7 @@ class Tracer final : public SpanSink {
                Clock::time_point end) override;
 
   size_t num_spans() const;
-  uint64_t num_left_out() const;  // Spans beyond kMaxSpans.
+  uint64_t num_left_out() const;  // Number of spans beyond kMaxSpans.
   // The Trace Event Format, "JSON Object Format", with complete events in order of their begin. If
   // events begin together, the longest comes first. Files with different `pid` can be shown
   // together.

@@ -10,7 +10,8 @@ constexpr size_t kAlignment = 16;  // In elements.
 
 struct LiveRange {
   BufferId buffer;
-  size_t first = std::numeric_limits<size_t>::max();  // First and last operation, inclusive.
+  // The first and the last operation that use the buffer.
+  size_t first = std::numeric_limits<size_t>::max();
   size_t last = 0;
 
   bool Overlaps(const LiveRange& other) const { return first <= other.last && other.first <= last; }

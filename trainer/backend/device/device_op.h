@@ -85,7 +85,7 @@ struct DeviceOp {
   reference::GeluForm gelu = reference::GeluForm::kTanh;
   Dropout dropout = {};  // If it is active, the last operand has the draws.
   std::vector<DeviceOperand> operands = {};
-  DeviceOperand workspace = {};  // Device::Workspace() bytes for the operation's own use.
+  DeviceOperand workspace = {};  // Scratch memory of the operation, Device::Workspace() bytes.
 
   template <typename T>
   T* at(size_t operand) const {

@@ -302,7 +302,7 @@ class DeviceTrainingTest : public testing::Test {
     TrainSummary summary;
     std::vector<double> losses;
     std::vector<std::pair<uint64_t, double>> evaluations;
-    std::vector<std::string> cursors;  // From the checkpoints.
+    std::vector<std::string> cursors;  // Cursors of the checkpoints.
   };
   ~DeviceTrainingTest() override { std::filesystem::remove_all(Folder()); }
   static std::string Folder() {

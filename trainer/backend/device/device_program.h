@@ -28,7 +28,7 @@ struct ShardMemory {
   float* weights = nullptr;  // Weight of each row in the loss: 1 / global rows, or 0.
   float* predictions = nullptr;
   char* workspace = nullptr;
-  DropoutDraw* draws = nullptr;  // One for each dropout site.
+  DropoutDraw* draws = nullptr;  // One draw for each dropout site.
 };
 
 // Thread-compatible.

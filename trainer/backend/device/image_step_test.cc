@@ -95,7 +95,7 @@ TEST(ImageModelTest, AttentionThatABlockHasNoRoomForIsRefusedWithWhatDoesFit) {
   const DeviceBackendOptions options{
       .shards = 2, .global_rows = kImages, .format = ImagesOf(model.side)};
   auto device = std::make_unique<EmulatedDevice>(
-      EmulatedDeviceOptions{.block_shared_bytes = 163 << 10});  // As on sm_80.
+      EmulatedDeviceOptions{.block_shared_bytes = 163 << 10});  // The limit on sm_80.
   EXPECT_THAT(DeviceBackend::Create(model, options, std::move(device)).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        testing::AllOf(testing::HasSubstr("196 tokens with heads of 64"),

@@ -43,7 +43,7 @@ class PatientDevice final : public ForwardingDevice {
   const WaitOptions options_;
   const std::function<void(const absl::Status&)> on_stuck_;
   absl::Duration timeout_;
-  std::array<DeviceQueue, kDeviceEvents> queues_ = {};  // Queue that last recorded each event.
+  std::array<DeviceQueue, kDeviceEvents> queues_ = {};  // The queue that last recorded each event.
   absl::Status stuck_;
 };
 

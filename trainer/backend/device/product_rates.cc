@@ -123,7 +123,7 @@ absl::StatusOr<std::optional<ProductRate::Time>> Measuring::TimeApart(const Devi
   const auto& operands = op.operands;
   if (op.kind == DeviceOpKind::kLinearGelu) {
     product.kind = DeviceOpKind::kLinear;
-    product.operands.pop_back();  // The result; GELU reads the product's output.
+    product.operands.pop_back();  // Drops the result; GELU reads the product's output.
     gelu.kind = DeviceOpKind::kGelu;
     gelu.count = op.rows * op.out;
     gelu.operands = {{operands[3].at, operands[3].bytes, Access::kRead}, operands[4]};

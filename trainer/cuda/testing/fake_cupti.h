@@ -17,9 +17,9 @@ class FakeCupti {
  public:
   // When buffers are returned.
   enum class Completion {
-    kAtFlush,     // Within the flushing call.
-    kAfterFlush,  // On another thread, after that call has returned.
-    kNever,       // Only in ReturnHeld().
+    kAtFlush,     // Buffers return within the flushing call.
+    kAfterFlush,  // They return on another thread, after that call has returned.
+    kNever,       // They return only in ReturnHeld().
   };
 
   virtual ~FakeCupti() = default;
