@@ -26,18 +26,19 @@ class AnswerTimes {
   size_t count() const { return count_; }
   // Whether there is a sample of the server.
   bool Knows(uint32_t server) const;
-  // The usual time for as many bytes as samples have on average; more bytes get more time in
-  // proportion. With two servers it is the time of the faster one. Every eighth sample brings it up
-  // to date, or fewer if there are many servers. It is 0 before the first sample.
+  // Returns the usual time for a request of `bytes` bytes. Samples give the usual time for their
+  // mean size; a larger request gets more time in proportion. With two servers it is the time of
+  // the faster one. It is recomputed at every eighth sample, or less often if there are many
+  // servers. It is 0 before the first sample.
   absl::Duration Usual(uint64_t bytes) const;
-  // The same, on the assumption that server i needs at least ages[i] for a request that it has not
+  // Returns the usual time if server i needs at least ages[i] for a request that it has not
   // answered yet. A server whose age is kLeftOut does not count.
   absl::Duration Usual(uint64_t bytes, std::span<const absl::Duration> ages);
 
  private:
   struct Recent {
     std::array<absl::Duration, 16> ring;
-    size_t count = 0;  // How many samples came so far.
+    size_t count = 0;  // Number of samples so far.
     absl::Duration Longest() const;
   };
   absl::Duration Median(std::span<const absl::Duration> ages);

@@ -92,7 +92,7 @@ class CommandBuffer final : public FetchActions {
   struct OpenWindowCommand {
     StreamId stream;
     WindowRequest window;  // Its `damaged` may be out of date.
-    size_t num_damaged;    // CarryOut() passes so many records instead, the first ones.
+    size_t num_damaged;    // CarryOut() passes only the first `num_damaged` records instead.
     void operator()(Damaged damaged, auto& actions) ABSL_NO_THREAD_SAFETY_ANALYSIS {
       window.damaged = damaged.first(num_damaged);
       actions.OpenWindow(stream, window);

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// The cause of the refusal may have been fixed by then: a token, a release.
+// By then, the operator may have fixed the cause of the refusal, such as a token or a release.
 constexpr absl::Duration kAskRefusedAfter = absl::Seconds(30);
 constexpr absl::Duration kTellStarvedEvery = absl::Minutes(1);
 // A server that reports a lack of memory for this long, and sends no row, is not waited for any
@@ -88,8 +88,8 @@ void Connections::NoteAway(ServerEntry& server) {
           : absl::StrCat("; unreachable for ", absl::FormatDuration(away), ", still retrying")));
 }
 
-// Called when rows have come. Hello alone does not count: the server may die of what it is asked
-// next.
+// Called when rows have come. Hello alone does not count, because the next request may kill the
+// server.
 void Connections::NoteBack(ServerEntry& server) {
   server.away_since = absl::InfiniteFuture();
   if (std::exchange(server.told, ServerEntry::Told::kNothing) == ServerEntry::Told::kNothing)

@@ -28,8 +28,9 @@ class Connections {
   // as away anew when it is lost.
   static constexpr absl::Duration kTellAfter = absl::Seconds(5);
 
-  // `clock`, `servers` and `actions` must outlive it. `credit_bytes` is what a server may be asked
-  // for before it sends its credit. The job ends when no server was usable for `server_timeout`.
+  // `clock`, `servers` and `actions` must outlive it. `credit_bytes` is the number of bytes that a
+  // server may be asked for before it sends its credit. The job ends when no server was usable for
+  // `server_timeout`.
   Connections(const ProcessClock& clock, ServerTable& servers, FetchActions& actions,
               uint64_t credit_bytes, absl::Duration server_timeout)
       : clock_(clock),
@@ -42,7 +43,7 @@ class Connections {
   void Close(const ServerEntry& server) { actions_.CloseStream(servers_.stream(server.index)); }
   // Tries the server again later, when the cause may have been fixed.
   void Refuse(ServerEntry& server);
-  // Lets the server answer what it was asked. CloseDrained() closes it then.
+  // Lets the server finish its outstanding requests. CloseDrained() closes it then.
   void Drain(ServerEntry& server);
   // Closes the draining servers that owe no answer. Each may be tried again later. Calls `remove`
   // for each that has left the set.
@@ -57,7 +58,7 @@ class Connections {
       return true;
     });
   }
-  // The job has ended. Further calls do nothing.
+  // Closes all streams because the job has ended. Further calls do nothing.
   void CloseAll();
   bool all_closed() const { return closed_; }
 
@@ -68,15 +69,16 @@ class Connections {
   // on reporting this and sends nothing.
   void NoteStarved(ServerEntry& server);
 
-  // The set of servers was reported. `all_known`: no name or file is still to be read.
+  // Call this when the set of servers was reported. `all_known` says that no name or file is still
+  // to be read.
   void NoteSet(bool all_known);
-  // Some server has sent Hello.
+  // Call this when a server has sent Hello.
   void NoteHello() { heard_hello_ = true; }
-  // Returns the error that ends the job if every server refuses and no other can come. Otherwise
+  // Returns the error that ends the job if every server refuses and no other can come, otherwise
   // OK.
   absl::Status CheckRefused() const;
   // Returns the error that ends the job, with `more` at its end, if no server was usable for too
-  // long. Otherwise OK.
+  // long. Otherwise returns OK.
   absl::Status CheckAlone(absl::string_view more);
   // Whether CheckAlone() or CloseDrained() has something to do now.
   bool IsDue() const;
@@ -96,9 +98,9 @@ class Connections {
   std::vector<ServerEntry*> draining_;
   bool closed_ = false;
   bool set_changes_ = false;  // NoteSet() was called.
-  bool all_known_ = true;     // The `all_known` of its last call.
+  bool all_known_ = true;     // The argument `all_known` of the last NoteSet().
   bool heard_hello_ = false;
-  // Absent: a server is usable. Otherwise since when none is.
+  // The time since which no server is usable; absent while one is.
   std::optional<absl::Time> alone_since_;
 };
 

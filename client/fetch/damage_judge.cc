@@ -63,8 +63,8 @@ absl::Status DamageJudge::CheckPlace(const WindowEntry& window, const Damage& da
       absl::StrCat("reported damage outside of ", WindowName(window.id), ": ", DamageName(named)));
 }
 
-// The claim can be true only if at least as many records of each chunk are listed as damaged as the
-// split has in it. Only servers know which of the chunk's records are in the split.
+// The claim can be true only if, in each chunk, at least as many records are listed as damaged as
+// are in the split. Only servers know which of the chunk's records are in the split.
 absl::Status DamageJudge::CheckEmpty(const WindowEntry& window) const {
   if (find_ == nullptr || fallible_rows_) return absl::OkStatus();
   for (const uint32_t chunk : window.order->WindowChunks(window.id)) {
@@ -129,8 +129,8 @@ DamageRuling DamageJudge::Hear(absl::Time now, const ServerEntry& server, Window
   return {Verdict::kAskAnother};
 }
 
-// Whether to wait: the server said so before, and is asked again only while the others are on their
-// way.
+// Whether to wait for a second opinion: the server has reported this damage before, and it is asked
+// again only because no other server is up yet.
 bool DamageJudge::AwaitsSecondOpinion(absl::Time now, const ServerEntry& server,
                                       const WindowEntry& window, const Damage& damage) const {
   const auto said = [&](const DamageDoubt& doubt) {

@@ -22,12 +22,12 @@
 
 namespace penstock {
 
-// What happens to a window after a server called one of its records damaged.
+// The ruling on a window after a server called one of its records damaged.
 struct DamageRuling {
   enum class Verdict : uint8_t {
-    kAskAgain,    // The server did not know yet what servers agreed on.
-    kAskLater,    // Another server may soon be up, and its word is waited for.
-    kAskAnother,  // One server alone is not believed.
+    kAskAgain,    // Ask again: the server did not know which damage servers agreed on.
+    kAskLater,    // Ask later: another server may soon be up and give its opinion.
+    kAskAnother,  // Ask another server: one server alone is not believed.
     kReplaced,    // Servers agree: another record replaces it.
     kFail,        // The job ends with `failure`.
   };
@@ -38,7 +38,7 @@ struct DamageRuling {
 // A chunk of the manifest.
 struct ChunkRecords {
   uint32_t chunk = 0;
-  uint32_t records = 0;  // Records of all splits.
+  uint32_t records = 0;  // Number of records, summed over all splits.
 };
 
 // Returns "a.tfrecord: chunk at offset 65536, record 3". The record's number in the chunk counts
@@ -53,10 +53,10 @@ std::string DamageName(const Damage& damage);
 // server's fault, and is ignored. Not thread-safe.
 class DamageJudge {
  public:
-  // Null: DamageName().
+  // May be null; then DamageName() names damage.
   using Name = std::function<std::string(const Damage&)>;
-  // Returns the chunk that the damage is in, or nothing if the manifest has no chunk there. Null:
-  // nothing is known of chunks, so every report may be true.
+  // Returns the chunk that the damage is in, or nothing if the manifest has no chunk there. May be
+  // null; then nothing is known of chunks, and every report may be true.
   using Find = std::function<std::optional<ChunkRecords>(const Damage&)>;
 
   // `plan`, `servers`, `placement` and `actions` must outlive it.
@@ -89,7 +89,7 @@ class DamageJudge {
  private:
   // The records of one chunk that servers agreed are damaged.
   struct ChunkDamage {
-    uint32_t records = 0;  // How many records the chunk has.
+    uint32_t records = 0;  // Number of records in the chunk.
     ReceivedRows damaged;
   };
 
@@ -112,7 +112,8 @@ class DamageJudge {
   const Name name_;
   const Find find_;
   std::vector<Damage> agreed_;
-  std::map<uint32_t, ChunkDamage> chunks_;  // By chunk of the manifest: what agreed_ means for it.
+  // The damage in agreed_, keyed by chunk number in the manifest.
+  std::map<uint32_t, ChunkDamage> chunks_;
 };
 
 }  // namespace penstock

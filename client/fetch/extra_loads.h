@@ -35,13 +35,13 @@ class TokenBucket {
   double tokens_;
 };
 
-// Allows a share of the windows opened. For each lane that this rank uses it also allows some extra
-// loads at once, so many that all windows of one server in four can move. Not thread-safe.
+// Allows extra loads for a share of the windows opened. It also allows some at once for each lane
+// that this rank uses: enough to move all windows of one server in four. Not thread-safe.
 class ExtraLoads {
  public:
   explicit ExtraLoads(uint32_t num_places) : in_use_(num_places) {}
 
-  // A window of this place is opened for the first time.
+  // Call this when a window of this place is opened for the first time.
   void Earn(uint32_t place) {
     tokens_.Earn();
     if (in_use_[place]) return;
@@ -54,7 +54,7 @@ class ExtraLoads {
 
  private:
   static constexpr double kShare = 0.05;
-  static constexpr double kAtOnce = 8;  // Plus kAtOnceOfLane for each lane in use.
+  static constexpr double kAtOnce = 8;  // kAtOnceOfLane is added for each lane in use.
   static constexpr double kAtOnceOfLane = 0.375;
 
   TokenBucket tokens_{kShare, kAtOnce};

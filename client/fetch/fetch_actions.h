@@ -36,12 +36,12 @@ struct RowCopy {
 
 // A batch whose rows have all arrived.
 struct ReadyStep {
-  uint64_t index = 0;  // Counted from 0 since the controller was made.
+  uint64_t index = 0;  // Number of the step, from 0 since the controller was made.
   uint32_t slot = 0;
   Step step;
 };
 
-// Window `number`, as a server shall open it.
+// A request to a server to open window `number`.
 struct WindowRequest {
   uint64_t number = 0;
   WindowId id;
@@ -74,18 +74,18 @@ class FetchActions {
   virtual void OpenWindow(StreamId stream, const WindowRequest& window) = 0;
   virtual void ReleaseWindow(StreamId stream, uint64_t window) = 0;
   virtual void Fetch(StreamId stream, const FetchRequest& fetch) = 0;
-  // The answer would be dropped, so the server need not produce it.
+  // Cancels a request: its answer would be dropped, so the server need not produce it.
   virtual void Cancel(StreamId stream, uint64_t request) = 0;
   virtual void Deliver(const ReadyStep& step) = 0;
-  // Every step was delivered.
+  // Ends the job, because every step was delivered.
   virtual void Finish() = 0;
-  // The job has failed. Only calls of CloseStream() follow.
+  // Ends the job, because it failed. Only calls of CloseStream() follow.
   virtual void Fail(absl::Status status) = 0;
   // Names chunks of the manifest in a message.
   virtual std::string NameChunks(std::span<const uint32_t> chunks) const {
     return absl::StrJoin(chunks, ", ");
   }
-  // Reports one line that an operator should see. Rare.
+  // Reports one line that an operator should see. Called rarely.
   virtual void Report(absl::string_view) {}
 
  protected:

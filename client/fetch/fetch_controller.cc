@@ -70,7 +70,7 @@ void FetchController::AskForMore(absl::Time now) {
 
 absl::Time FetchController::NextAdvance() const { return clock_.ToOuter(NextCheck()); }
 
-// Returns when Advance() has something to do, on clock_.
+// Returns the time, on clock_, at which Advance() next has something to do.
 absl::Time FetchController::NextCheck() const {
   if (ended_) return connections_.all_closed() ? absl::InfiniteFuture() : clock_.now();
   if (connections_.IsDue()) return clock_.now();

@@ -34,14 +34,15 @@ struct FetchOptions {
   std::vector<std::string> servers = {};
   uint32_t num_slots = 2;  // At least 2.
   uint64_t row_bytes = 1;  // Bytes of a row on the wire.
-  uint64_t max_steps = 0;  // 0: no limit.
-  // Most bytes that one request asks for. A single larger row is allowed.
+  uint64_t max_steps = 0;  // 0 means no limit.
+  // Maximum number of bytes that one request asks for. A single larger row is allowed.
   uint64_t fetch_bytes = 1000 << 10;
-  // Most bytes that may be requested and not received, over all servers; each gets an equal part.
-  // This is what answers may take of the client's memory in addition to the slots. A server may
-  // always have one request.
+  // Maximum number of bytes that may be requested and not yet received, summed over all servers,
+  // which get equal parts. Answers take at most this much of the client's memory in addition to the
+  // slots. A server may always have one request.
   uint64_t max_outstanding_bytes = 32 << 20;
-  // Most windows open on one stream: those that are needed first. A server allows 1,024.
+  // Maximum number of windows open on one stream. Those needed first are opened. A server allows
+  // 1,024.
   uint32_t max_open_windows = 960;
   // The job ends when no server was usable for this long.
   absl::Duration server_timeout = absl::Seconds(30);
@@ -49,15 +50,16 @@ struct FetchOptions {
   // that leaves a request unanswered three times as long.
   absl::Duration silence_timeout = absl::Seconds(10);
   OnError on_error = OnError::kFail;
-  // The name of the decode spec, for errors of records that contradict it. Empty: these errors do
-  // not name the spec.
+  // The name of the decode spec, for errors about records that contradict it. If it is empty, these
+  // errors do not name the spec.
   std::string spec_name = {};
-  // Undamaged records may be impossible to decode, so a window may have no good row without damage.
+  // Whether undamaged records may be impossible to decode. If so, a window may have no good row
+  // although none is damaged.
   bool fallible_rows = false;
   uint64_t seed = 0;  // Seeds the jitter of the backoff.
-  // Names damage in messages; null: DamageName().
+  // Names damage in messages. If it is null, DamageName() does.
   DamageJudge::Name damage_name = nullptr;
-  // Finds the chunk of a damaged record. Null: every damage report may be true.
+  // Finds the chunk of a damaged record. May be null; then every damage report may be true.
   DamageJudge::Find find_damage = nullptr;
 };
 
@@ -88,10 +90,11 @@ class FetchController {
   FetchController(const Plan& plan, const Steps& steps, FetchOptions options,
                   FetchActions& actions);
 
-  // Begins the job. Then call it after events, and when the time that it returned has come.
+  // The first call begins the job. Call it again after events, and at the time that the last call
+  // returned.
   absl::Time Advance(absl::Time now);
-  // Sends the requests for which a part made room. After a part this is enough, in place of
-  // Advance(), if NextAdvance() is then still in the future.
+  // Sends the requests for which a received part made room. After a part you may call this instead
+  // of Advance(), if NextAdvance() is then still in the future.
   void AskForMore(absl::Time now);
   // The time at which Advance() must be called.
   absl::Time NextAdvance() const;
@@ -99,25 +102,25 @@ class FetchController {
   void OnHello(absl::Time now, StreamId stream, const ServerInfo& info);
   void OnWindowReady(absl::Time now, StreamId stream, uint64_t window);
   void OnCredit(absl::Time now, StreamId stream, uint64_t bytes);
-  // The server ends after `grace`; zero: at any time.
+  // The server ends after `grace`. If that is zero, it may end at any time.
   void OnDraining(absl::Time now, StreamId stream, absl::Duration grace = absl::ZeroDuration());
   // Rows of the stream cannot be decoded, and no other server could decode them. The job ends.
   void OnUndecodable(absl::Time now, StreamId stream, const absl::Status& status);
   void OnError(absl::Time now, StreamId stream, const StreamError& error);
   // The stream ended, or the caller will not read from it any more. CloseStream() follows.
   void OnBroken(absl::Time now, StreamId stream, absl::Status status);
-  // Returns where rows [first_row, first_row + rows) of an answer belong. Empty: nowhere, drop
-  // them. The caller must copy them, whatever happens meanwhile, and then call OnPartCopied(). The
-  // result is valid until the next event.
+  // Returns where rows [first_row, first_row + rows) of an answer belong. If the result is empty,
+  // the caller must drop the rows. Otherwise it must copy them, whatever happens meanwhile, and
+  // then call OnPartCopied(). The result is valid until the next event.
   std::span<const RowCopy> OnPart(absl::Time now, StreamId stream, uint64_t request,
                                   uint32_t first_row, uint32_t rows);
   void OnPartCopied(std::span<const RowCopy> copies);
-  // Sets the set of servers. Servers that left it finish what they were asked and are then dropped.
-  // An address that comes back has its old index. The addresses must differ. `all_known`: no name
-  // or file of servers is still to be read.
+  // Sets the set of servers. Servers that left it finish their outstanding requests and are then
+  // dropped. An address that comes back has its old index. The addresses must differ. `all_known`
+  // says that no name or file of servers is still to be read.
   void OnServersChanged(absl::Time now, std::span<const std::string> addresses,
                         bool all_known = true);
-  // The consumer can go on only with this step (ReadyStep::index). It is fetched at once.
+  // The consumer waits for this step (ReadyStep::index), which is then fetched at once.
   void OnConsumerWaiting(absl::Time now, uint64_t step);
   // The consumer has released a delivered slot.
   void OnSlotReleased(uint32_t slot);
@@ -140,7 +143,7 @@ class FetchController {
   absl::Time CheckUp(ServerEntry& server);
   absl::Time CheckLate(ServerEntry& server);
   absl::Time CheckSlow(ServerEntry& server);
-  // `silent`: its stream did not break; the controller gives the server up.
+  // `silent` says that its stream did not break: the controller gives the server up.
   void Lose(ServerEntry& server, absl::Status status, bool silent = false);
   void Refuse(ServerEntry& server);
   void Remove(ServerEntry& server);
@@ -173,7 +176,7 @@ class FetchController {
   Fetcher fetcher_;
   PlanWalker walker_;
 
-  // The next failure is reported no sooner than this.
+  // The earliest time of the next report about a failure.
   absl::Time report_failure_at_ = absl::InfinitePast();
   std::vector<WindowEntry*> late_windows_;  // Scratch.
   std::vector<RowCopy> copies_;             // The result of OnPart().

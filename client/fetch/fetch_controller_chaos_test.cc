@@ -59,7 +59,7 @@ TEST_P(FetchControllerChaosTest, ExactlyOnceInOrderAndAlive) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FetchControllerChaosTest, ::testing::Range(0, 8));
 
-// Servers are killed all the time, but not by anything that they were asked for.
+// Servers are killed all the time, but never by a request.
 TEST(FetchControllerKillsTest, WindowsAreNotBlamedForServersThatAreKilledAllTheTime) {
   const ChunkTable table = {std::vector<uint32_t>(4000, 40), std::vector<uint32_t>(4000, 8000), 1};
   const Plan plan = *Plan::Create(table, {.lanes = 16, .window_chunks = 8});
@@ -71,7 +71,7 @@ TEST(FetchControllerKillsTest, WindowsAreNotBlamedForServersThatAreKilledAllTheT
     for (int i = 0; i < 300; ++i) {
       const absl::Duration when = absl::Milliseconds(40 * (i + 1));
       const auto server = static_cast<uint32_t>(random.Below(4));
-      // Slow before it dies, so that many requests are in flight.
+      // The server is slow before it dies, so that many requests are in flight.
       fleet.SlowDownAt(when - absl::Milliseconds(30), server, 100);
       fleet.KillAt(when, server);
       fleet.SlowDownAt(when, server, 1);

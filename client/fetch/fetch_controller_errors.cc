@@ -1,5 +1,5 @@
-// Errors of windows and requests: what is requested again, from which server, and what ends the
-// job.
+// Handles errors of windows and requests: decides what is requested again, from which server, and
+// what ends the job.
 #include <algorithm>
 #include <utility>
 
@@ -10,13 +10,13 @@
 namespace penstock {
 namespace {
 
-// Whether asking again may help.
+// Whether another try may help.
 bool MayPass(absl::StatusCode code) {
   return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kResourceExhausted ||
          code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kAborted;
 }
 
-// After this many failures in a row, of a window or of a server, the user is told.
+// Number of consecutive failures, of a window or of a server, after which the user is told.
 constexpr uint32_t kFewFailures = 5;
 constexpr absl::Duration kFailureReports = absl::Seconds(10);
 // A shortage that lasts longer counts as a limit.
@@ -88,7 +88,7 @@ void FetchController::OnFailure(ServerEntry& server, WindowEntry& window,
                                 const StreamError& error) {
   fetcher_.CountFailure(server, window);
   const absl::StatusCode code = error.status.code();
-  // An older server without a good record, which does not send needs_spare. Another server may have
+  // An older server does not send needs_spare when it has no good record. Another server may have
   // one.
   const bool knows_no_spares =
       code == absl::StatusCode::kDataLoss && options_.on_error == OnError::kReplace;
@@ -109,7 +109,7 @@ void FetchController::ReportFailure(const ServerEntry& server, const absl::Statu
   actions_.Report(absl::StrCat(server.shown_address(), ": ", status.message(), "; still retrying"));
 }
 
-// Whether to give up: all servers were asked, and the failure has lasted too long. A limit that
+// Whether to give up: all servers had their turn, and the failure has lasted too long. A limit that
 // servers still report after a second or so will not pass.
 bool FetchController::FailedForGood(const ServerEntry& server, const WindowEntry& window,
                                     absl::StatusCode code) const {

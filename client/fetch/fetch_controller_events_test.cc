@@ -37,8 +37,8 @@ class NotingActions final : public FetchActions {
   std::vector<absl::Status> failures;
 };
 
-// Two servers have sent Hello, and `actions_` has what they were asked. The plan has one lane, so
-// one server has all windows at first.
+// Two servers have sent Hello, and `actions_` has recorded the requests to them. The plan has one
+// lane, so one server has all windows at first.
 class FetchControllerEventsTest : public ::testing::Test {
  protected:
   void SetUp() override {

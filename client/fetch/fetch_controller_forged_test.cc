@@ -1,4 +1,5 @@
-// Servers that send what no Penstock server sends. The client leaves their work to others, or ends.
+// Tests servers that send what no Penstock server sends. The client then gives their work to other
+// servers, or the job ends.
 #include "absl/strings/str_cat.h"
 #include "client/fetch/testing/fetch_controller_fixture.h"
 #include "gmock/gmock.h"
@@ -140,7 +141,8 @@ TEST_F(ForgedServerTest, AWindowOfRecordsThatNobodyCalledDamagedNeedsNoSpare) {
   }
 }
 
-// Not forged: servers that agree are believed, and the loss of a chunk is detected only once.
+// These servers are not forged: servers that agree are believed, and the loss of a chunk is
+// detected only once.
 TEST_F(ForgedServerTest, AChunkThatIsLostIsNoSpareForAnyWindow) {
   KnowChunks();
   controller_.on_error = OnError::kReplace;

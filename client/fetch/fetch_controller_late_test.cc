@@ -1,4 +1,4 @@
-// Servers that are late, and how much that may cost.
+// Tests how the controller handles late servers, and how many extra loads they may cause.
 #include "client/fetch/testing/fetch_controller_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

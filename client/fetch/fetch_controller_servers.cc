@@ -1,4 +1,4 @@
-// Servers: what is due for them at each time, and what happens when they are lost.
+// Handles servers: the checks that are due at each time, and the loss of a server.
 #include <algorithm>
 #include <utility>
 
@@ -66,7 +66,7 @@ absl::Time FetchController::CheckUp(ServerEntry& server) {
   absl::Time next = std::min(CheckSlow(server), server.tell_slow_at);
   if (suspects_.server() == &server && suspects_.LoadsSuspect(server)) {
     const absl::Time opened_at = suspects_.window()->opened_at;
-    // However much else it sends, it must load the window in the end.
+    // The server must load the window in the end, whatever else it sends meanwhile.
     const absl::Time give_up =
         std::min(std::max(server.alive_at(), opened_at) + options_.silence_timeout,
                  std::max(server.starved_at, opened_at) + 3 * options_.silence_timeout);
@@ -100,7 +100,7 @@ absl::Time FetchController::CheckUp(ServerEntry& server) {
          /*silent=*/true);
     return server.retry_at;
   }
-  // It may load for long, but not for ever: after that it does not keep the job alive any more.
+  // A load may take long, but not for ever: after this time it no longer keeps the job alive.
   const absl::Time first_row_by =
       std::max(server.up_at, server.starved_at) + 3 * options_.silence_timeout;
   if (!server.productive && server.barren == 0) {
@@ -220,8 +220,8 @@ void FetchController::Remove(ServerEntry& server) {
   lateness_.Forget(server.index);
 }
 
-// Other servers are asked for the rows of its windows that are still wanted. It answers its
-// requests.
+// Requests the rows of its windows that are still wanted from other servers. The draining server
+// finishes its outstanding requests.
 void FetchController::Drain(ServerEntry& server) {
   placement_.Clear();
   fetcher_.CancelProbe(server);

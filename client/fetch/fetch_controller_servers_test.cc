@@ -1,4 +1,4 @@
-// Servers that come, go, leave the set and keep silent.
+// Tests servers that come, go, leave the set and keep silent.
 #include "client/fetch/testing/fetch_controller_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -36,7 +36,7 @@ TEST_F(FetchControllerTest, AServerThatComesBackIsUsedAgain) {
   EXPECT_GT(fleet.elapsed(), absl::Seconds(5));
 }
 
-// Stopped by SIGSTOP, a debugger, or a paused virtual machine.
+// SIGSTOP, a debugger or a paused virtual machine may stop the client.
 TEST_F(FetchControllerTest, AClientThatWasStoppedBlamesNobody) {
   FakeFleet& fleet = MakeFleet({.servers = 8});
   fleet.StopClientAt(absl::Milliseconds(30), absl::Seconds(20));
@@ -260,7 +260,8 @@ TEST_F(FetchControllerTest, ReconnectsWithinASecondAndNotMuchMoreOften) {
   FakeFleet& fleet = MakeFleet({.servers = 1});
   fleet.KillAt(absl::ZeroDuration(), 0);
   EXPECT_FALSE(fleet.Run());
-  // Waits of 100, 200, 400 and 800 ms, then 1 s each, for 30 s; each a quarter more or less.
+  // The waits are 100, 200, 400 and 800 ms, then 1 s each, for 30 s. Each may be a quarter longer
+  // or shorter.
   EXPECT_GE(fleet.connects(0), 24u);
   EXPECT_LE(fleet.connects(0), 45u);
 }

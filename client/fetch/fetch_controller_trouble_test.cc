@@ -1,4 +1,4 @@
-// Windows that fail, damaged records, queries of death.
+// Tests windows that fail, damaged records, and queries of death.
 #include "absl/strings/str_cat.h"
 #include "client/fetch/testing/fetch_controller_fixture.h"
 #include "gmock/gmock.h"
@@ -132,7 +132,7 @@ Damage Record(uint32_t record) { return {"a.tfrecord", 65536, record, false}; }
 // A window that every run of the fixture's plan needs.
 constexpr WindowId kWindow{0, 3, 1};
 
-// For minutes, other clients use the memory.
+// Other clients use the memory for minutes.
 TEST_F(FetchControllerTest, AServerThatSaysItIsShortOfMemoryIsWaitedFor) {
   FleetOptions starved{
       .servers = 1, .load = absl::Minutes(10), .credit_every = absl::Milliseconds(2500)};
@@ -208,7 +208,7 @@ TEST_F(FetchControllerDamageTest, AServerThatStandsAloneIsNotBelieved) {
   }
 }
 
-// Servers with these instances. Those of instance 7 find a record damaged.
+// Makes servers with these instances. Those of instance 7 find a record damaged.
 class FetchControllerInstanceTest : public FetchControllerDamageTest {
  protected:
   FakeFleet& Instances(std::initializer_list<uint64_t> instances,
@@ -356,8 +356,8 @@ TEST_F(FetchControllerSpareTest, TheFollowingChunkStandsForAWindowWithoutAGoodRe
   }
 }
 
-// One line when the first spare is tried and one when the window is done, however many are tried
-// between.
+// The controller reports one line when it tries the first spare and one when the window is done,
+// however many spares it tries in between.
 TEST_F(FetchControllerSpareTest, ALongSearchIsToldInTwoLines) {
   FakeFleet& fleet = Emptied({.servers = 2}, First(20));
   EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
@@ -368,7 +368,7 @@ TEST_F(FetchControllerSpareTest, ALongSearchIsToldInTwoLines) {
                              HasSubstr("replaces all of its rows"))));
 }
 
-// In whatever order servers answer and die, and for either rank.
+// The chunk is the same in whatever order servers answer and die, and for either rank.
 TEST_F(FetchControllerSpareTest, AllComeToTheFirstChunkThatHasAGoodRecord) {
   constexpr size_t kWithout = 5;
   const uint32_t expected = Following()[kWithout];
@@ -453,7 +453,7 @@ TEST_F(FetchControllerTest, AQueryOfDeathIsNamedBeforeItKillsTheFleet) {
                        AllOf(HasSubstr("window 1 of lane 3 in epoch 0"), HasSubstr("chunks"))));
   uint64_t breaks = 0;
   for (uint32_t s = 0; s < 8; ++s) breaks += fleet.controller().servers()[s].counted.breaks;
-  EXPECT_EQ(breaks, 5u);  // The last two were asked for nothing else.
+  EXPECT_EQ(breaks, 5u);  // The last two servers had no other request.
 }
 
 TEST_F(FetchControllerTest, ASuspectThatProvesHarmlessIsReadOn) {
@@ -465,7 +465,8 @@ TEST_F(FetchControllerTest, ASuspectThatProvesHarmlessIsReadOn) {
   EXPECT_THAT(fleet.reports(), ::testing::Contains(HasSubstr("requested alone")));
 }
 
-// The same processes are back each time. In the end the network cannot be the cause either.
+// The same processes are back each time, so they did not die. In the end the network cannot be the
+// cause either.
 TEST_F(FetchControllerTest, StreamsThatBreakAreNoDeathsWhileTheirServersLive) {
   for (const int breaks : {13, 14}) {
     FakeFleet& fleet = MakeFleet({.servers = 3});

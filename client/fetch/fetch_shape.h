@@ -13,7 +13,7 @@ struct FetchShape {
   uint32_t rows = 0;
   uint32_t stride = 0;
   uint32_t count = 0;
-  // How many ranges at the queue's front the shape covers exactly.
+  // Number of ranges at the queue's front that the shape covers exactly.
   uint32_t num_ranges = 0;
 
   uint32_t total_rows() const { return rows * count; }

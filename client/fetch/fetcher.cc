@@ -1,4 +1,5 @@
-// Requests: made of wanted rows, returned when their server is lost, ended when they are answered.
+// Makes requests from wanted rows, returns their rows when a server is lost, and ends them when
+// they are answered.
 #include "client/fetch/fetcher.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ void Fetcher::Pump() {
     Requeue(waiting_.front());
   }
   PumpSuspects();
-  // The list grows while windows move on from server to server.
+  // The list may grow in this loop, while windows move on from server to server.
   for (size_t i = 0; i < to_pump_.size(); ++i) {
     to_pump_[i]->pump = false;
     PumpServer(*to_pump_[i]);

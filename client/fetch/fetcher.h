@@ -27,7 +27,7 @@
 namespace penstock {
 
 struct FetchLimits {
-  uint32_t rows = 1;  // Most rows of a request.
+  uint32_t rows = 1;  // Maximum number of rows of a request.
   uint64_t row_bytes = 1;
   uint64_t max_outstanding_bytes = 0;
   uint32_t max_open_windows = 0;
@@ -60,18 +60,18 @@ class Fetcher {
  public:
   Fetcher(const FetchParts& parts, const FetchLimits& limits);
 
-  // Adds a window. The walk along the plan calls this and the functions below. The window's chunks
-  // have `bytes` bytes, and its first row is needed at about `start`.
+  // Adds a window. The walk along the plan calls this and the functions below. `bytes` is the size
+  // of the window's chunks, and `start` is about when its first row is needed.
   WindowEntry& NewWindow(WindowId id, std::shared_ptr<const EpochOrder> order, uint64_t bytes,
                          uint64_t start);
   void Want(WindowEntry& window, const Range& range);
-  // No further row of the window will be wanted. The window may be gone afterwards.
+  // Notes that no further row of the window will be wanted. The window may be gone afterwards.
   void WalkedPast(WindowEntry& window);
   size_t num_windows() const { return windows_.live(); }
 
   // Sends the requests that there is room for. Call it after events.
   void Pump();
-  // The time of the first window that waits for a time. Pump() then moves it on.
+  // The time of the first window that waits for a time. Call Pump() then to move it on.
   absl::Time NextPump() const;
   void MarkForPump(ServerEntry& server);
 
@@ -82,32 +82,33 @@ class Fetcher {
   // Ends a request; its window may be gone afterwards.
   void EndRequest(RequestEntry& request);
 
-  // Lanes were placed anew. Windows follow as far as extra loads allow.
+  // Call this when lanes were placed anew. Windows follow as far as extra loads allow.
   void FollowPlacement();
-  // The server's stream is gone. What was in flight is wanted again, at once and from other
-  // servers. `broken`: the stream broke by itself.
+  // Handles the loss of the server's stream: rows in flight are wanted again, at once and from
+  // other servers. `broken` says that the stream broke by itself.
   void LoseWindowsOf(ServerEntry& server, bool broken);
-  // The server drains. It answers its requests, and everything else is requested elsewhere.
+  // Handles a server that drains: it finishes its outstanding requests, and all other rows are
+  // requested elsewhere.
   void LeaveWindowsOf(ServerEntry& server);
-  // The server is silent. It is treated as lost, but its stream stays, because it may only have
-  // been stopped.
+  // Handles a silent server: its windows are taken away as if it were lost. Its stream stays open,
+  // because the server may only have been stopped.
   void TakeAll(ServerEntry& server);
-  // The server was late with the window.
+  // Takes the window from a server that was late with it.
   void TakeLate(ServerEntry& server, WindowEntry& window);
-  // The server could not give the window. Makes the rows that it was asked for wanted again.
+  // Handles a window that the server could not give: the rows requested from it are wanted again.
   void GiveUpOn(WindowEntry& window, StreamId stream);
-  // Makes the window avoid this server. Returns true if every server has had its turn; then the
+  // Makes the window avoid this server. Returns true if every server has had its turn. Then the
   // turns begin anew.
   bool AskAnother(const ServerEntry& server, WindowEntry& window);
-  // The server could not give the window for a reason that may pass.
+  // Counts that the server could not give the window, for a reason that may pass.
   void CountFailure(ServerEntry& server, WindowEntry& window);
-  // No record of the window is good, so its next spare is tried. Error: no chunk is left.
+  // Tries the next spare of a window without a good record. Returns an error if no chunk is left.
   absl::Status TakeNextSpare(WindowEntry& window, StreamId stream, const absl::Status& status);
-  // The server has no memory for the rows of the request's window. Returns true if they wait until
-  // other windows are read.
+  // Handles a server without memory for the rows of the request's window. Returns true if these
+  // rows wait until other windows are read.
   bool WaitsForMemory(const ServerEntry& server, const RequestEntry& refused);
 
-  // Asks a slow server for rows that another server is asked for too. The rows are dropped when
+  // Asks a slow server for rows that another server is also asked for. The rows are dropped when
   // they come. Returns null if no window fits.
   const RequestEntry* Probe(ServerEntry& server);
   void CancelProbe(ServerEntry& server);
@@ -145,10 +146,11 @@ class Fetcher {
   ExtraLoads extra_loads_;
   NumberedTable<WindowEntry> windows_;
   RequestBook requests_;
-  IndexedHeap<WindowEntry> delayed_;   // Windows that wait until retry_at.
-  IndexedHeap<WindowEntry> waiting_;   // Open windows that are not yet worth a request; by need.
+  IndexedHeap<WindowEntry> delayed_;  // Windows that wait until retry_at.
+  // Open windows that are not yet worth a request, ordered by need.
+  IndexedHeap<WindowEntry> waiting_;
   std::vector<ServerEntry*> to_pump_;  // Servers that may have room for a request.
-  // The next report comes no sooner than this.
+  // The earliest time of the next report about a first spare.
   absl::Time report_first_spare_at_ = absl::InfinitePast();
 };
 

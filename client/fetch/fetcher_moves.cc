@@ -1,4 +1,4 @@
-// Windows that move from server to server, because lanes are placed anew, because servers are late,
+// Moves windows from server to server, because lanes are placed anew, because servers are late,
 // silent, slow or lost, or because a window is suspect and requested alone.
 #include <algorithm>
 #include <map>
@@ -9,9 +9,9 @@
 
 namespace penstock {
 
-// Moves windows that no server was asked for to where they belong. Also moves open windows of which
-// no row was requested, as far as extra loads allow. So a server that joins has work before its
-// lanes' current windows end.
+// Moves windows whose rows were never requested to where they belong. Open windows among them move
+// only as far as extra loads allow. So a server that joins has work before its lanes' current
+// windows end.
 void Fetcher::FollowPlacement() {
   requests_.ShareAmong(servers_.NumUp());
   windows_.ForEach([&](WindowEntry& window) {
@@ -30,7 +30,7 @@ void Fetcher::FollowPlacement() {
 // that joins gets one window that is being read. It is a window of the server's lowest lane, so
 // that all ranks choose alike.
 void Fetcher::OccupyNew() {
-  std::map<uint32_t, WindowEntry*> chosen;  // By server.
+  std::map<uint32_t, WindowEntry*> chosen;  // Keyed by server index.
   windows_.ForEach([&](WindowEntry& window) {
     if (!window.opened_on || window.requests > 0 || window.suspect || window.walked_past) return;
     const std::optional<uint32_t> server = placement_.ServerOf(window.id, window.avoid);
@@ -46,9 +46,8 @@ void Fetcher::OccupyNew() {
   }
 }
 
-// Moves the window to the server that it belongs to. Returns false if that is no other server, or
-// if `charge` is set and extra loads are used up except for `reserve`. Every window that moves is
-// counted.
+// Moves the window to the server that it belongs to, and counts the move. Returns false if the
+// window is already there, or if `charge` is set and no more than `reserve` extra loads are left.
 bool Fetcher::HandOver(WindowEntry& window, bool charge, double reserve) {
   ServerEntry& from = servers_[window.opened_on->server];
   const std::optional<uint32_t> to = placement_.ServerOf(window.id, window.avoid);
@@ -158,7 +157,7 @@ void Fetcher::PumpSuspects() {
   if (suspects_.IsAccusing()) return;
   while (suspects_.Next() != nullptr) {
     PumpSuspect(*suspects_.window());
-    if (suspects_.window() != nullptr) return;  // It waits for something.
+    if (suspects_.window() != nullptr) return;  // The window in quarantine waits for something.
   }
 }
 

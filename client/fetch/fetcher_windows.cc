@@ -9,16 +9,16 @@
 namespace penstock {
 namespace {
 
-// A server that lacks the memory for all windows that it was asked for is asked again after these
-// times.
+// A server that lacks the memory for all its requested windows is asked again after these times.
 constexpr absl::Duration kWhileOthersAreRead = absl::Milliseconds(250);
 constexpr absl::Duration kWhileOneMakesRoom = absl::Milliseconds(50);
 constexpr absl::Duration kWhileReadAhead = absl::Seconds(1);
-// If no record can be decoded, each window that is read ahead needs a spare; few are reported.
+// Minimum time between two reports about first spares. If no record can be decoded, each window
+// that is read ahead needs one.
 constexpr absl::Duration kFirstSpareReports = absl::Seconds(10);
 
-// A window may try thousands of spares. Only the first one, unless a report came just before, and
-// the last one, when the window is done, are reported.
+// A window may try thousands of spares. This reports only the first one, unless a report came just
+// before, and the last one, when the window is done.
 void ReportSpare(FetchActions& actions, WindowEntry& window) {
   const uint32_t spare = *window.spare();
   const uint32_t passed = window.spares - 1;
@@ -70,7 +70,8 @@ void Fetcher::WalkedPast(WindowEntry& window) {
   ReleaseIfDone(window);
 }
 
-// Whether its rows are worth a request. A newcomer without requests is asked even for a few rows.
+// Whether the window's rows are worth a request. A newcomer without requests is asked even for a
+// few rows.
 bool Fetcher::WorthARequest(const WindowEntry& window) const {
   const ServerEntry& server = servers_[window.opened_on->server];
   return window.wanted_rows >= limits_.rows || window.walked_past ||
@@ -87,7 +88,7 @@ void Fetcher::Requeue(WindowEntry& window) {
   if (window.suspect) return suspects_.Add(window);
   if (!window.opened_on) {
     const std::optional<uint32_t> index = placement_.ServerOf(window.id, window.avoid);
-    if (!index) return;  // It waits until lanes are placed.
+    if (!index) return;  // The window waits until lanes are placed.
     // Windows whose rows are wanted come first, so that the others do not take their room.
     const uint64_t idle = window.wanted.empty() ? uint64_t{1} << 63 : 0;
     servers_[*index].to_open.Push(window.NeededAt() | idle, window);
@@ -113,8 +114,8 @@ void Fetcher::OpenOn(ServerEntry& server, WindowEntry& window) {
   Requeue(window);
 }
 
-// A window that is needed now takes the place of the one that is needed last. Windows whose rows
-// are not wanted yet make room first.
+// A window that is needed now may take the place of the window that is needed last. Windows whose
+// rows are not wanted yet make room first.
 bool Fetcher::MakeRoomFor(ServerEntry& server, const WindowEntry& window) {
   if (server.open_windows < limits_.max_open_windows) return true;
   if (window.wanted.empty()) return false;
@@ -132,7 +133,7 @@ bool Fetcher::MakeRoomFor(ServerEntry& server, const WindowEntry& window) {
   return true;
 }
 
-// Makes the rows of the window that the server was asked for wanted again.
+// Makes the rows of the window that were requested from the server wanted again.
 void Fetcher::CancelOn(ServerEntry& server, WindowEntry& window) {
   const StreamId stream = servers_.stream(server.index);
   for (RequestEntry* request = server.first_request; request != nullptr;) {
@@ -174,7 +175,7 @@ void Fetcher::ReleaseIfDone(WindowEntry& window) {
   windows_.Free(window);
 }
 
-// The server could not give the window, so the rows that it was asked for are wanted again.
+// Handles a window that the server could not give: the rows requested from it are wanted again.
 void Fetcher::GiveUpOn(WindowEntry& window, StreamId stream) {
   if (window.opened_on == stream) {
     TakeAway(window);
@@ -184,7 +185,7 @@ void Fetcher::GiveUpOn(WindowEntry& window, StreamId stream) {
   Requeue(window);
 }
 
-// Makes the window avoid this server. Returns whether every server has had its turn; then the turns
+// Makes the window avoid this server. Returns true if every server has had its turn. Then the turns
 // begin anew.
 bool Fetcher::AskAnother(const ServerEntry& server, WindowEntry& window) {
   window.Avoid(server.index);

@@ -28,11 +28,11 @@ class LaneMap {
   void PlaceBy(absl::Time time) { place_at_ = std::min(place_at_, time); }
   // A server sent Hello. Several often join together, so the map waits a moment for others.
   void PlaceAfterHello(absl::Time now);
-  // When lanes are to be placed. Infinite: nothing has changed.
+  // The time at which lanes are to be placed; infinite if nothing has changed.
   absl::Time place_at() const { return place_at_; }
   // Places lanes if it is time. Returns true if they are placed anew, so windows have to follow.
   bool Place(absl::Time now);
-  // A server that had lanes is gone. No lane has a server until the next Place().
+  // Call this when a server that had lanes is gone. No lane has a server until the next Place().
   void Clear() { lane_server_.clear(); }
 
   bool placed() const { return !lane_server_.empty(); }
@@ -49,7 +49,7 @@ class LaneMap {
   }
   // Returns the server of a window that has to avoid the servers in `avoid`. It is one of these
   // only if there is no other. If a process could not give the window, all its addresses are
-  // avoided as long as there is another process. Absent: lanes are not placed.
+  // avoided as long as there is another process. Returns nullopt if lanes are not placed.
   std::optional<uint32_t> ServerOf(const WindowId& id, std::span<const uint32_t> avoid) const;
   // Whether the window would be requested from this server again although it avoids it.
   bool NoOtherThan(const ServerEntry& server, const WindowId& id,
@@ -62,7 +62,7 @@ class LaneMap {
   const ServerTable& servers_;
   LanePlacement placement_;
   std::vector<uint32_t> placed_servers_;  // Server indexes, by index in the placement.
-  // Server index, by place. Empty: not placed yet, or no server is up.
+  // Server index of each place; empty if lanes are not placed yet, or if no server is up.
   std::vector<uint32_t> lane_server_;
   absl::Time place_at_ = absl::InfiniteFuture();
   std::optional<absl::Time> settle_by_;  // Set at the first Hello.

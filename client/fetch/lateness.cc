@@ -9,13 +9,14 @@ namespace {
 
 constexpr absl::Duration kMinAnswerLimit = absl::Milliseconds(50);
 constexpr absl::Duration kMinLoadLimit = absl::Milliseconds(500);
-// Limits before enough was observed.
+// Limits that apply until enough answers were measured.
 constexpr absl::Duration kFirstAnswerLimit = absl::Seconds(1);
 constexpr absl::Duration kFirstLoadLimit = absl::Seconds(3);
 constexpr absl::Duration kMinSilence = absl::Milliseconds(200);
 constexpr absl::Duration kFirstPenalty = absl::Milliseconds(500);
 constexpr absl::Duration kMaxPenalty = absl::Seconds(16);
-constexpr uint32_t kForgiven = 16;  // How many answers in time make up for being slow.
+// Number of answers in time after which a slow server is forgiven.
+constexpr uint32_t kForgiven = 16;
 // A server is late after as little as kMinAnswerLimit, because that is soon enough for the trainer.
 // A healthy server on a busy machine is late now and then. It answers one of its first two probes,
 // which come after 0.5 s and 1.5 s.
@@ -56,7 +57,7 @@ absl::Time Lateness::SinceWhen(const RequestEntry& request) const {
   return ready ? std::max(since, window.ready_at) : since;
 }
 
-// The first step that needs its rows.
+// The first step that needs the request's rows.
 uint64_t Lateness::StepOf(const RequestEntry& request) const {
   return request.ranges.empty() ? slots_.next_step() : request.ranges.front().step;
 }
@@ -88,8 +89,8 @@ bool Lateness::OthersKeepItWaitingToo(const RequestEntry& request) {
   if (clock_.now() >= DueBy(request, 4 * answers_.Usual(request.record_bytes(), ages_)))
     return false;
   if (!IsSilent(server)) return true;
-  // Most servers may have stopped at the same moment. Then the measure is those that still answer,
-  // with more patience, because among many servers some are always quick.
+  // Most servers may have stopped at the same moment. Then the late server is compared with those
+  // that still answer, and gets more time, because among many servers some are always quick.
   LeaveOutSilent();
   const absl::Duration usual = answers_.Usual(request.record_bytes(), ages_);
   return usual == absl::ZeroDuration() || clock_.now() < DueBy(request, 16 * usual);
@@ -196,8 +197,8 @@ absl::Time Lateness::ProbeDueBy(const RequestEntry& probe) const {
   return std::max(probe.sent_at, probe.window->ready_at) + AnswerLimit(probe.record_bytes()) / 2;
 }
 
-// If extra loads are used up, a slow server keeps its windows, and is never free for a probe. So
-// answers in time free it too.
+// If extra loads are used up, a slow server keeps its windows and is never free for a probe. So it
+// is also forgiven once it has answered in time often enough.
 bool Lateness::IsForgiven(const ServerEntry& server) const {
   return server.slow && server.probe == nullptr && server.in_time >= kForgiven;
 }

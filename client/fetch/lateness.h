@@ -25,25 +25,25 @@ class Lateness {
   Lateness(const ProcessClock& clock, const SlotQueue& slots, ServerTable& servers)
       : clock_(clock), slots_(slots), servers_(servers) {}
 
-  // A request for rows of `bytes` bytes is late when it is answered later than this, apart from the
-  // time for a load. One large image takes as long as many small ones.
+  // The time limit of an answer with rows of `bytes` bytes, without the time for a load. It grows
+  // with `bytes`, because one large image takes as long as many small ones.
   absl::Duration AnswerLimit(uint64_t bytes) const;
-  // When the request becomes late if nothing comes.
+  // The time at which the request becomes late if nothing comes.
   absl::Time DueBy(const RequestEntry& request) const;
-  // When the probe has failed.
+  // The time at which the probe has failed.
   absl::Time ProbeDueBy(const RequestEntry& probe) const;
   // Whether the server has sent nothing for longer than an answer takes.
   bool IsSilent(const ServerEntry& server) const;
   // Whether other servers would do better than `server`, which is late.
   bool MayBeSlow(const ServerEntry& server) const;
 
-  // The whole request has just been answered.
+  // Call this when the whole request has just been answered.
   void CountAnswer(const RequestEntry& request);
-  // The server has loaded a window of `bytes` bytes.
+  // Call this when the server has loaded a window of `bytes` bytes in `took`.
   void CountLoad(uint32_t server, uint64_t bytes, absl::Duration took) {
     loads_.Add(server, bytes, took);
   }
-  // The server has left the set.
+  // Call this when the server has left the set.
   void Forget(uint32_t server);
 
   // Fills `late` with the windows of requests that missed their deadline, except suspects. Returns
@@ -54,9 +54,9 @@ class Lateness {
   // longer than a busy machine keeps a healthy server from answering.
   void MarkSlow(ServerEntry& server);
   void MarkInTime(ServerEntry& server);
-  // Delays its next probe. Each penalty is twice as long as the last.
+  // Delays the next probe of the server. Each penalty is twice as long as the last.
   void Penalise(ServerEntry& server);
-  // Whether it is slow but has answered in time so often that it needs no probe.
+  // Whether the server is slow but has answered in time so often that it needs no probe.
   bool IsForgiven(const ServerEntry& server) const;
 
  private:
@@ -74,8 +74,9 @@ class Lateness {
   const SlotQueue& slots_;
   ServerTable& servers_;
   std::vector<absl::Duration> ages_;  // Scratch.
-  AnswerTimes answers_;               // From when the server could answer to the last part.
-  AnswerTimes loads_;                 // From OpenWindow to WindowReady.
+  // Times from when the server could answer until the last part.
+  AnswerTimes answers_;
+  AnswerTimes loads_;  // Times from OpenWindow until WindowReady.
 };
 
 }  // namespace penstock

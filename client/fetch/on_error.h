@@ -1,4 +1,4 @@
-// What to do with a record that was damaged after it was indexed.
+// The policy for records that were damaged after they were indexed.
 #ifndef PENSTOCK_CLIENT_FETCH_ON_ERROR_H_
 #define PENSTOCK_CLIENT_FETCH_ON_ERROR_H_
 

@@ -13,7 +13,7 @@ namespace penstock {
 
 struct PlacementServer {
   std::string address;  // Unique in the set.
-  uint32_t share = 1;   // Capacity: the cores that it announced.
+  uint32_t share = 1;   // Capacity: the number of cores that the server announced.
   bool alive = true;    // Whether it may be given lanes.
 };
 
@@ -26,7 +26,7 @@ struct PlacementServer {
 // the caps of the latter. So when a server is lost or returns, only its own lanes move. Only
 // address, share, alive and `salt` matter, not the order of `servers`.
 //
-// Empty if no server is alive. O(lanes * servers).
+// Returns an empty vector if no server is alive. O(lanes * servers).
 std::vector<uint32_t> PlaceLanes(uint32_t lanes, const std::vector<PlacementServer>& servers,
                                  uint64_t salt);
 
@@ -50,8 +50,8 @@ class LanePlacement {
   const uint32_t lanes_;
   const uint64_t salt_;
   std::vector<PlacementServer> servers_;
-  std::vector<uint32_t> first_;  // As if all servers were alive.
-  std::vector<uint64_t> load_;   // Number of lanes of each server in `first_`.
+  std::vector<uint32_t> first_;  // The server of each lane if all servers were alive.
+  std::vector<uint64_t> load_;   // Number of lanes that each server has in `first_`.
   std::vector<uint32_t> placed_;
 };
 

@@ -5,10 +5,11 @@
 namespace penstock {
 namespace {
 
-// Most windows that a client keeps, however many slots it has. The walk stops after the step that
-// reaches this.
+// Maximum number of windows that a client keeps, however many slots it has. The walk stops after
+// the step that reaches it.
 constexpr size_t kMaxWindows = size_t{1} << 20;
-// Most epochs in use at once. Otherwise data of few rows would need one for each slot.
+// Maximum number of epochs in use at once. Without it, data of few rows would need one epoch for
+// each slot.
 constexpr size_t kMaxEpochs = 64;
 
 }  // namespace

@@ -48,7 +48,7 @@ class PlanWalker {
   SlotQueue& slots_;
   Fetcher& fetcher_;
   FetchActions& actions_;
-  // By epoch. Some may have expired.
+  // Orders of the epochs in use, keyed by epoch. Some may have expired.
   std::map<uint64_t, std::weak_ptr<const EpochOrder>> orders_;
   std::shared_ptr<const EpochOrder> walked_order_;
   std::optional<EpochOrder::Walker> walker_;

@@ -21,7 +21,7 @@ struct Range {
   uint32_t slot_row = 0;
   uint64_t step = 0;
   uint64_t needed_at = 0;
-  uint32_t breaks = 0;  // How many streams broke while it was claimed.
+  uint32_t breaks = 0;  // Number of streams that broke while it was claimed.
   uint32_t at = 0;      // Index in the answer to the request that claimed it.
 };
 
@@ -34,7 +34,7 @@ class RangeQueue {
   size_t size() const { return ranges_.size() - head_; }
   // REQUIRES: !empty().
   const Range& front() const { return ranges_[head_]; }
-  // Counts from the front.
+  // Returns range i, counted from the front.
   const Range& operator[](size_t i) const { return ranges_[head_ + i]; }
   std::span<const Range> span() const { return std::span(ranges_).subspan(head_); }
 
@@ -66,7 +66,7 @@ class RangeQueue {
     ranges_[head_ + i].rows = rows;
     ranges_.insert(begin() + static_cast<ptrdiff_t>(i) + 1, rest);
   }
-  // Keeps its memory.
+  // Removes all ranges, but keeps their memory.
   void Clear() {
     ranges_.clear();
     head_ = 0;

@@ -50,7 +50,7 @@ class ReceivedRows {
     }
     if (at < first + rows) missing(at, first + rows - at);
   }
-  // Keeps its memory.
+  // Removes all rows, but keeps their memory.
   void Clear() { intervals_.clear(); }
 
  private:
@@ -63,7 +63,7 @@ class ReceivedRows {
                                 [row](const Interval& interval) { return interval.end <= row; });
   }
 
-  std::vector<Interval> intervals_;  // In order. No interval touches the next.
+  std::vector<Interval> intervals_;  // Sorted. No interval touches the next.
 };
 
 }  // namespace penstock

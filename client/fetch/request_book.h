@@ -19,7 +19,7 @@ namespace penstock {
 // has room for one more. It never changes a window's rows and sends nothing. Not thread-safe.
 class RequestBook {
  public:
-  // `servers` must outlive it. `max_bytes` may be outstanding over all servers.
+  // `servers` must outlive it. At most `max_bytes` may be outstanding, summed over all servers.
   RequestBook(ServerTable& servers, uint64_t row_bytes, uint64_t max_bytes)
       : servers_(servers), row_bytes_(row_bytes), max_bytes_(max_bytes) {}
 
@@ -44,15 +44,15 @@ class RequestBook {
   // that have not come yet.
   static void Receive(absl::Time now, RequestEntry& request, uint32_t first_row, uint32_t rows,
                       std::vector<RowCopy>& copies);
-  // The request is answered, lost or cancelled. Its number cannot be found any more.
+  // Ends a request that is answered, lost or cancelled. Its number cannot be found any more.
   void End(RequestEntry& request);
 
  private:
   ServerTable& servers_;
   const uint64_t row_bytes_;
   const uint64_t max_bytes_;
-  uint64_t server_bytes_ = 0;       // For each server.
-  uint64_t outstanding_bytes_ = 0;  // Over all servers.
+  uint64_t server_bytes_ = 0;       // Maximum number of outstanding bytes of one server.
+  uint64_t outstanding_bytes_ = 0;  // Outstanding bytes, summed over all servers.
   NumberedTable<RequestEntry> requests_;
 };
 

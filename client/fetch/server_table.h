@@ -27,16 +27,16 @@ namespace penstock {
 enum class ServerState : uint8_t {
   kConnecting,
   kUp,
-  kDraining,  // Answers what it was asked, and gets nothing new.
+  kDraining,  // Finishes its outstanding requests and gets no new ones.
   kBackoff,   // Has no stream until retry_at.
-  kRefused,   // Refused us, or answers differently from others. It is tried again later.
-  kRemoved,   // Not in the set any more.
+  kRefused,   // Refused the client, or answers differently from others. It is tried again later.
+  kRemoved,   // No longer in the set.
 };
 
-// Counters begin when the server is first named.
+// Counts events of a server since it was first named.
 struct ServerCounts {
   uint64_t breaks = 0;         // Streams that ended after Hello.
-  uint64_t backoffs = 0;       // How often it was put into backoff.
+  uint64_t backoffs = 0;       // Number of times that it was put into backoff.
   uint64_t lost_requests = 0;  // Requests in flight when its stream ended.
   uint64_t late_requests = 0;  // Requests that missed their deadline.
   // Windows taken from it because it was late or silent, or because others joined.
@@ -49,22 +49,23 @@ struct ServerEntry {
   uint32_t index = 0;
   ServerState state = ServerState::kBackoff;
   uint32_t generation = 0;
-  bool removed = false;     // Not in the set. Its stream may still finish what it was asked.
+  bool removed = false;     // Not in the set. Its stream may still finish its outstanding requests.
   bool settled = false;     // It has sent Hello or failed at least once.
   bool known = false;       // It has sent Hello once, so its share of the lanes is known.
   bool productive = false;  // This stream has delivered rows.
   bool newcomer = false;  // It came when lanes were already placed, and has delivered no rows yet.
-  uint32_t nonsense = 0;  // Streams on which this process sent what it was not asked for.
-  uint32_t barren = 0;    // Consecutive streams that sent Hello but no rows.
-  uint32_t failures = 0;  // Failures of windows and requests since rows came.
+  // Streams on which this process sent rows or messages that nobody asked for.
+  uint32_t nonsense = 0;
+  uint32_t barren = 0;                      // Consecutive streams that sent Hello but no rows.
+  uint32_t failures = 0;                    // Failures of windows and requests since rows came.
   absl::Time up_at = absl::InfinitePast();  // When this stream's Hello came.
-  bool counts = false;                      // It is counted as usable.
+  bool counts = false;                      // Whether it is counted as usable.
   absl::Time retry_at = absl::InfinitePast();
   absl::Duration backoff = absl::ZeroDuration();
   absl::Time drain_by = absl::InfiniteFuture();
-  absl::Status last_error;  // Until rows come.
-  // When it was first tried, or lost: it is away from then on, until its rows come. `told` is what
-  // the user was told about that.
+  absl::Status last_error;  // Kept until rows come.
+  // The time at which it was first tried, or lost. From then on it is away, until its rows come.
+  // `told` records what the user was told about that.
   absl::Time away_since = absl::InfiniteFuture();
   enum class Told : uint8_t { kNothing, kAway, kRefused } told = Told::kNothing;
   ServerInfo info;
@@ -80,38 +81,40 @@ struct ServerEntry {
   // The time of its last event, or of the first request after a pause. A repeated credit is no
   // event.
   absl::Time heard_at = absl::InfinitePast();
-  absl::Time loaded_at = absl::InfinitePast();  // When it last loaded a window.
-  // starved_at: when it last reported that requests wait for its memory. told_starved_at: when the
-  // user was last told so.
+  absl::Time loaded_at = absl::InfinitePast();  // The time at which it last loaded a window.
+  // starved_at is the time at which it last reported that requests wait for its memory.
+  // told_starved_at is the time at which the user was last told so.
   absl::Time starved_at = absl::InfinitePast();
-  // When it first reported that since its last rows.
+  // The time of the first such report since its last rows.
   absl::Time starved_since = absl::InfiniteFuture();
   absl::Time told_starved_at = absl::InfinitePast();
   bool credited = false;  // It has sent its credit.
-  // The heard_at at which all its windows were taken away because of its silence.
+  // The value of heard_at when all its windows were taken away because of its silence.
   absl::Time silent_from = absl::InfiniteFuture();
 
   // A server that was late gets no new windows until it has answered a probe in time.
   bool slow = false;
-  absl::Time tell_slow_at = absl::InfiniteFuture();  // When the user is to be told.
+  absl::Time tell_slow_at = absl::InfiniteFuture();  // When to tell the user that it is slow.
   bool told_slow = false;                            // The user was told since it became slow.
   absl::Time probe_at = absl::InfiniteFuture();
   absl::Duration penalty = absl::ZeroDuration();  // Wait before the next probe; longer each time.
   RequestEntry* probe = nullptr;                  // The probe in flight.
   uint32_t in_time = 0;                           // Answers in time since it was last penalised.
-  bool isolated = false;                          // Kept free for one window that is suspect.
+  bool isolated = false;                          // It is kept free for one suspect window.
 
-  IndexedHeap<WindowEntry> to_open;   // Windows placed here and not opened yet; by need.
-  IndexedHeap<WindowEntry> eligible;  // Windows open here with rows worth a request; by need.
-  bool pump = false;                  // It is in the Fetcher's list of servers to look at.
-  HeapPlace<ServerEntry> queued;      // In the timers, by when to look at it at the latest.
+  IndexedHeap<WindowEntry> to_open;  // Windows placed here and not opened yet, ordered by need.
+  // Windows open here with rows worth a request, ordered by need.
+  IndexedHeap<WindowEntry> eligible;
+  bool pump = false;  // It is in the Fetcher's list of servers to look at.
+  // Its place in the timers, ordered by the latest time to check it.
+  HeapPlace<ServerEntry> queued;
   ServerCounts counted;
 
   // Notes an open window without requests; see WindowEntry::IdleOrder().
   void NoteIdle(std::pair<bool, uint64_t> order) { last_idle = std::max(last_idle, order); }
   // The address as messages name it: "local" for "local:", the engine in this process.
   absl::string_view shown_address() const { return absl::StripSuffix(address, ":"); }
-  // When it last sent anything, or reported that requests wait for its memory.
+  // When it last sent anything, or last reported that requests wait for its memory.
   absl::Time alive_at() const { return std::max(heard_at, starved_at); }
   bool has_stream() const {
     return state == ServerState::kConnecting || state == ServerState::kUp ||
@@ -135,7 +138,7 @@ class ServerTable {
   ServerEntry& operator[](size_t i) { return servers_[i]; }
   const ServerEntry& operator[](size_t i) const { return servers_[i]; }
 
-  // Returns the entry that has this stream. Null: the stream does not matter any more.
+  // Returns the entry that has this stream, or null if the stream does not matter any more.
   ServerEntry* Find(StreamId stream);
   StreamId stream(size_t i) const { return {static_cast<uint32_t>(i), servers_[i].generation}; }
   // Whether both are one address, or lead to one process according to their last Hellos. A name may
@@ -143,22 +146,23 @@ class ServerTable {
   bool AreOne(size_t i, size_t j) const;
 
   void SetState(ServerEntry& server, ServerState state);
-  // Rows came, so the server has proved itself.
+  // Marks a server that has proved itself, because rows came.
   void MarkProductive(ServerEntry& server);
-  // It had its chance to deliver rows.
+  // Counts a stream that had its chance to deliver rows and delivered none.
   void MarkBarren(ServerEntry& server);
-  // Its stream ended. It waits twice as long as the last time before the next try. Rows reset the
-  // wait; Hello does not, because a server may die of what it is asked.
+  // Puts a server into backoff because its stream ended. It waits twice as long as the last time
+  // before the next try. Rows reset the wait; Hello does not, because the next request may kill the
+  // server.
   void BackOff(ServerEntry& server, absl::Time now, absl::Status reason);
-  // Returns false if its answers would differ from those of the first server. It is then to be
-  // refused.
+  // Returns false if its answers would differ from those of the first server. The caller must then
+  // refuse it.
   bool AcceptHello(ServerEntry& server, const ServerInfo& info);
 
   // Makes the server due at `time` or before.
   void Arm(ServerEntry& server, absl::Time time);
-  // Returns a server that is due, and disarms it. Null: none is due.
+  // Returns a server that is due and disarms it, or null if none is due.
   ServerEntry* TakeDue(absl::Time now);
-  // When TakeDue() will have one. Infinite: no server is armed.
+  // The time at which TakeDue() will return a server; infinite if no server is armed.
   absl::Time NextDue() const;
 
   bool AnyUp() const { return NumUp() > 0; }
@@ -169,14 +173,14 @@ class ServerTable {
   bool AllSettled() const;
   // Whether a process other than this server's may soon be up, or in time again.
   bool AnotherMayCome(const ServerEntry& server) const;
-  // Whether there are servers, and none may be asked.
+  // Whether the set has servers, and all of them refuse.
   bool AllRefused() const;
-  // The last error of the first server that refuses. OK: none refuses.
+  // The last error of the first server that refuses; OK if none does.
   absl::Status FirstRefusal() const;
   // Returns its last error: "10.0.0.1:7070: connection refused".
   static std::string Reason(const ServerEntry& server);
-  // The same for all servers of the set: "10.0.0.1:7070: connection refused; 10.0.0.2:7070: no
-  // answer yet".
+  // Returns the Reason() of every server of the set: "10.0.0.1:7070: connection refused;
+  // 10.0.0.2:7070: no answer yet".
   std::string Reasons() const;
 
  private:
@@ -184,9 +188,9 @@ class ServerTable {
   void CountUsable(ServerEntry& server);
 
   std::deque<ServerEntry> servers_;
-  std::map<std::string, uint32_t> index_;  // By address.
-  IndexedHeap<ServerEntry> timers_;        // By when to look at them.
-  std::array<size_t, 6> counts_ = {};      // By state.
+  std::map<std::string, uint32_t> index_;  // Server indexes, keyed by address.
+  IndexedHeap<ServerEntry> timers_;        // Servers, ordered by the time to check them.
+  std::array<size_t, 6> counts_ = {};      // Number of servers in each state.
   size_t num_usable_ = 0;
   CounterRng rng_;
   struct Decoder {
@@ -194,7 +198,7 @@ class ServerTable {
     uint32_t version;
     uint64_t fingerprint;
   };
-  std::optional<Decoder> decoder_;  // From the first Hello of any server.
+  std::optional<Decoder> decoder_;  // Taken from the first Hello of any server.
 };
 
 }  // namespace penstock

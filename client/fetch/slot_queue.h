@@ -50,29 +50,29 @@ class SlotQueue {
       actions.Deliver(ready_[slot]);
     }
   }
-  // The consumer has released a delivered slot.
+  // Frees a delivered slot that the consumer has released.
   void Release(uint32_t slot) {
     free_.push_back(slot);
     ++num_released_;
   }
-  // The consumer can go on only with `step`.
+  // Notes that the consumer waits for `step`.
   void NoteWaiting(uint64_t step) {
     if (step >= waited_for_ && step >= next_delivery_) waited_for_ = step + 1;
   }
-  // The consumer waits for the steps before this one.
+  // The consumer waits for all steps before this one.
   uint64_t waited_for() const { return waited_for_; }
-  // The steps before this one are needed soon: their rows are worth a small request.
+  // All steps before this one are needed soon, so their rows are worth a small request.
   uint64_t Soon() const {
     return std::max(num_released_ + std::max<uint64_t>(ready_.size() / 2, 1), waited_for_);
   }
 
  private:
   const uint64_t num_steps_;
-  std::vector<uint64_t> missing_;  // Rows that are missing, by slot.
-  std::vector<ReadyStep> ready_;   // By slot.
-  // By step % slots, for steps that are taken and not delivered.
+  std::vector<uint64_t> missing_;  // Number of missing rows in each slot.
+  std::vector<ReadyStep> ready_;   // Indexed by slot.
+  // The slot of each step that is taken and not delivered, indexed by step % slots.
   std::vector<uint32_t> slot_of_step_;
-  std::vector<uint32_t> free_;  // The last one is taken next.
+  std::vector<uint32_t> free_;  // Free slots. The last one is taken next.
   uint64_t next_step_ = 0;
   uint64_t next_delivery_ = 0;
   uint64_t num_released_ = 0;

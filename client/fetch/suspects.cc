@@ -8,16 +8,17 @@
 namespace penstock {
 namespace {
 
-// How many streams must break while rows are claimed, or while the window is being loaded.
+// Number of streams that must break while rows are claimed, or while the window is being loaded,
+// before it is suspect.
 constexpr uint32_t kSuspectAfter = 3;
 
-// Streams also break for other reasons. kLately: how long a break is remembered. kMaxProofs: the
-// most deaths, of servers that were asked for a window alone, that are needed to blame the window.
+// Streams also break for other reasons. A break is remembered for kLately. kMaxProofs is the
+// maximum number of deaths, of servers that were asked for a window alone, that are needed to blame
+// the window.
 constexpr absl::Duration kLately = absl::Minutes(1);
 constexpr size_t kMaxProofs = 10;
 
-// How many consecutive breaks of servers that lived, and were asked for nothing else, are
-// tolerated.
+// Number of consecutive breaks that are tolerated, of servers that lived and had no other request.
 constexpr uint32_t kMaxWithdrawn = 10;
 // Most servers that restart are back within this time.
 constexpr absl::Duration kAwayForGood = absl::Seconds(5);
@@ -48,9 +49,9 @@ void Suspects::CountBreak() {
   breaks_.push_back(clock_.now());
 }
 
-// Called when a server has died that was asked for this window alone. Once may be chance, for
-// example when servers are restarted one after the other. Twice is proof if no stream breaks for
-// other reasons. Each stream that did so lately makes one more death necessary.
+// Called when a server has died that was asked for this window alone. One death may be chance, for
+// example when servers are restarted one after the other. Two are proof if no stream breaks for
+// other reasons. Each stream that broke so lately makes one more death necessary.
 bool Suspects::ProvesDeadly(WindowEntry& window) const {
   const auto lately = std::lower_bound(breaks_.begin(), breaks_.end(), clock_.now() - kLately);
   const auto breaks = static_cast<size_t>(breaks_.end() - lately);
@@ -62,7 +63,7 @@ bool Suspects::LoadsSuspect(const ServerEntry& server) const {
   return window_->opened_on == servers_.stream(server.index) && !window_->ready();
 }
 
-// If servers break for other reasons, there may be hundreds of suspects, one after the other.
+// If servers break for other reasons, hundreds of windows may become suspect, one after the other.
 void Suspects::NoteSuspect(const WindowEntry& window) {
   if (clock_.now() < tell_at_) return;
   tell_at_ = clock_.now() + kTellSuspectsAfter;
@@ -72,8 +73,8 @@ void Suspects::NoteSuspect(const WindowEntry& window) {
                    "flight: it is requested alone, and so are other suspects"));
 }
 
-// Whether the server is to blame. Otherwise it may be the window, if the server was asked for it
-// alone.
+// Whether the server is to blame. If not, the window may be to blame, if the server was asked for
+// it alone.
 bool Suspects::OnLost(const ServerEntry& server, const absl::Status& status, bool silent) {
   const bool alone = server_ == &server && window_->opened_on == servers_.stream(server.index) &&
                      window_->requests == server.outstanding_requests;

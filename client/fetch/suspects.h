@@ -16,8 +16,8 @@
 
 namespace penstock {
 
-// A window that may kill servers is requested alone. So it cannot kill the fleet, and the next
-// death proves that it is deadly.
+// A suspect window is requested alone, because it may kill servers. So it cannot kill the fleet,
+// and the next death proves that it is deadly.
 //
 // This part queues suspects, puts one after the other into quarantine, and judges the deaths of
 // servers that were asked for nothing else. It is told of broken streams and of servers that come
@@ -35,15 +35,16 @@ class Suspects {
 
   // Lets the window wait for its turn. It can leave like an entry of any heap.
   void Add(WindowEntry& window) { queue_.Push(window.NeededAt(), window); }
-  // Returns the window in quarantine. If there is none, puts the next one in first. Null: none
-  // waits.
+  // Returns the window in quarantine. If there is none, it first puts the next one in. Returns null
+  // if no window waits.
   WindowEntry* Next();
-  // Null: no window is in quarantine.
+  // The window in quarantine, or null if there is none.
   WindowEntry* window() const { return window_; }
-  // The server that is kept free for the window. Null: none yet.
+  // The server that is kept free for the window, or null if there is none yet.
   ServerEntry* server() const { return server_; }
   void set_server(ServerEntry* server) { server_ = server; }
-  // The window has proved harmless, or its server is gone without being killed by it.
+  // Ends the quarantine: the window has proved harmless, or its server is gone without being killed
+  // by it.
   void End() {
     window_ = nullptr;
     server_ = nullptr;
@@ -51,10 +52,10 @@ class Suspects {
   // Whether the server was asked to load the suspect and has not done so yet.
   bool LoadsSuspect(const ServerEntry& server) const;
 
-  // A stream that was up broke.
+  // Counts that a stream broke that was up.
   void CountBreak();
-  // A stream broke or, if `silent`, was given up. Returns true if the window in quarantine is to
-  // avoid the server, which may have failed for any other reason.
+  // Handles a stream that broke or, if `silent`, was given up. Returns true if the window in
+  // quarantine must avoid the server, which may have failed for any other reason.
   bool OnLost(const ServerEntry& server, const absl::Status& status, bool silent);
 
   // Whether a death still has to be explained. Until then no other window is put into quarantine.
@@ -62,16 +63,17 @@ class Suspects {
   bool IsAccusing(const ServerEntry& server) const;
   // The error that ends the job if the accusation holds. REQUIRES: IsAccusing().
   const absl::Status& death() const { return accusation_->death; }
-  // The accused window's server is still away. While all servers are away, the
+  // Call this while the accused window's server is still away. While all servers are away, the
   // network may be the cause.
   absl::Status HearNothing();
-  // Its server came back as another process, so it died.
+  // Call this when the server came back as another process, which proves that it died.
   absl::Status Confirm();
-  // Its server lives. But streams may break because of the window, so it is not tried for ever.
+  // Call this when the server proved to be alive. Streams may still break because of the window, so
+  // it is not tried for ever.
   absl::Status Withdraw();
-  // The cause will never be known.
+  // Drops the accusation, because the cause will never be known.
   void Drop() { accusation_.reset(); }
-  // The window is no longer needed.
+  // Forgets a window that is no longer needed.
   void Forget(const WindowEntry& window) {
     if (accusation_ && accusation_->window == &window) Drop();
   }
@@ -93,8 +95,8 @@ class Suspects {
   const ProcessClock& clock_;
   const ServerTable& servers_;
   FetchActions& actions_;
-  IndexedHeap<WindowEntry> queue_;  // By need.
-  std::deque<absl::Time> breaks_;   // When streams that were up broke, lately.
+  IndexedHeap<WindowEntry> queue_;  // Ordered by need.
+  std::deque<absl::Time> breaks_;   // Times of the recent breaks of streams that were up.
   absl::Time tell_at_ = absl::InfinitePast();
   std::optional<Accusation> accusation_;
   WindowEntry* window_ = nullptr;

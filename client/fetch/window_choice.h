@@ -14,12 +14,12 @@ bool ReadsBefore(NumberedTable<WindowEntry>& windows, const ServerEntry& server,
                  const RequestEntry& refused);
 
 // Returns, among the windows that the server was asked for, the one that is needed last, if its
-// lane currently reads another window. Null: none.
+// lane currently reads another window. Returns null if there is none.
 WindowEntry* LastReadAhead(NumberedTable<WindowEntry>& windows, const ServerEntry& server,
                            StreamId stream, const WindowEntry& window);
 
 // Returns a window with which to probe a slow server: one of its own lanes if possible, so that the
-// load may be of use later. Null: none.
+// load may be of use later. Returns null if there is none.
 const WindowEntry* WindowToProbe(NumberedTable<WindowEntry>& windows, const LaneMap& placement,
                                  const ServerEntry& server);
 

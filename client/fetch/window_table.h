@@ -46,7 +46,7 @@ struct WindowEntry {
 
   std::optional<StreamId> opened_on;
   absl::Time opened_at = absl::InfinitePast();
-  absl::Time ready_at = absl::InfiniteFuture();  // When its server had loaded it.
+  absl::Time ready_at = absl::InfiniteFuture();  // When its server had loaded it; infinite before.
   bool asked = false;                            // Whether that server was asked for rows of it.
   bool counted = false;                          // Whether it was opened before.
 
@@ -56,19 +56,20 @@ struct WindowEntry {
   bool walked_past = false;  // No further row of it will be wanted.
 
   uint32_t failures = 0;                            // Failures in a row.
-  uint32_t turns = 0;                               // How often each server failed among these.
-  absl::Time failing_since = absl::InfinitePast();  // When the first of these failures came.
+  uint32_t turns = 0;                               // Number of these failures of each server.
+  absl::Time failing_since = absl::InfinitePast();  // Time of the first of these failures.
   absl::Time retry_at = absl::InfinitePast();
   std::vector<uint32_t> avoid;      // Servers that could not give it.
   std::vector<DamageDoubt> doubts;  // Damage that one server alone has reported.
-  uint32_t spares = 0;              // Spares tried so far, with the present one; 0: none.
-  uint32_t untold_spares = 0;       // The last of these, which have not been reported yet.
-  uint32_t damage_reports = 0;      // Damage reports since servers last agreed on one.
-  uint32_t load_breaks = 0;         // Consecutive streams that broke while they loaded it.
-  uint32_t breaks = 0;              // Streams that broke while it was loaded or fetched there.
-  uint32_t breaks_alone = 0;        // Servers that died while they were asked for nothing else.
-  uint32_t withdrawn = 0;  // Breaks of servers that were asked for nothing else, and lived.
-  bool suspect = false;    // Servers may die of it, so it is asked for alone.
+  // Number of spares tried so far, including the present one; 0 if none.
+  uint32_t spares = 0;
+  uint32_t untold_spares = 0;   // Number of the last spares that have not been reported yet.
+  uint32_t damage_reports = 0;  // Damage reports since servers last agreed on one.
+  uint32_t load_breaks = 0;     // Consecutive streams that broke while they loaded it.
+  uint32_t breaks = 0;          // Streams that broke while it was loaded or fetched there.
+  uint32_t breaks_alone = 0;    // Servers that died while they had no other request.
+  uint32_t withdrawn = 0;       // Breaks of servers that had no other request, and lived.
+  bool suspect = false;         // Servers may die of it, so it is requested alone.
 
   std::optional<uint32_t> spare() const {
     return spares == 0 ? std::nullopt : order->SpareChunk(id, spares - 1);
@@ -77,17 +78,17 @@ struct WindowEntry {
   uint64_t NeededAt() const { return wanted.empty() ? start : wanted.front().needed_at; }
   // The order among windows without requests; the last of them makes room first.
   std::pair<bool, uint64_t> IdleOrder() const { return {wanted.empty(), NeededAt()}; }
-  // The window comes back to this server only if there is no other.
+  // Avoids a server: the window comes back to it only if there is no other.
   void Avoid(uint32_t server) {
     if (std::find(avoid.begin(), avoid.end(), server) == avoid.end()) avoid.push_back(server);
   }
-  // Its server has loaded it.
+  // Notes that the window's server has loaded it.
   void NoteReady(absl::Time now) {
     ready_at = now;
     load_breaks = 0;
   }
   bool ready() const { return ready_at != absl::InfiniteFuture(); }
-  // About how many bytes this many of its rows have.
+  // The approximate number of bytes of this many of its rows.
   uint64_t BytesOf(uint32_t of_rows) const { return bytes * of_rows / std::max(rows, 1U); }
   bool done() const { return walked_past && wanted.empty() && requests == 0; }
   void Reset() {
@@ -136,7 +137,7 @@ struct RequestEntry {
       at += range.rows;
     }
   }
-  // About how many bytes the requested records have.
+  // The approximate number of bytes of the requested records.
   uint64_t record_bytes() const { return window->BytesOf(rows); }
   // The ranges from the one that contains row `at` of the answer. A probe has none, because it
   // fills nothing.

@@ -9,7 +9,7 @@
 namespace penstock::sim {
 namespace {
 
-// Bytes for frames and headers, in addition to the rows.
+// Bytes of a message's frames and headers, in addition to its rows.
 constexpr uint64_t kMessageBytes = 64;
 
 }  // namespace

@@ -26,7 +26,7 @@ struct FleetModel {
   uint64_t seed = 1;
   // It is a violation if a consumer waits this long although one server was healthy for as long.
   absl::Duration patience = absl::InfiniteDuration();
-  std::function<void(const std::string&)> log;  // Empty: nothing is logged.
+  std::function<void(const std::string&)> log;  // May be empty; then nothing is logged.
 };
 
 // Everything that happens is a function of the inputs: the same seed gives the same run. The first
@@ -51,7 +51,7 @@ class Fleet final : public RankSurroundings {
   SimServer& server(uint32_t i) { return *servers_[i]; }
   uint32_t num_ranks() const { return static_cast<uint32_t>(ranks_.size()); }
   SimRank& rank(uint32_t i) { return *ranks_[i]; }
-  // Empty: every rule was kept.
+  // The first broken rule; empty if every rule was kept.
   const std::string& violation() const { return violation_; }
 
   void Ask(const std::shared_ptr<Session>& session, std::function<void(SimServer&)> ask) override;

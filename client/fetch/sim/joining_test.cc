@@ -1,4 +1,4 @@
-// How soon a server that joins has work, at the default look-ahead.
+// Tests how soon a server that joins has work, at the default look-ahead.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -23,8 +23,8 @@ constexpr uint32_t kBatch = 4'096;
 struct JoiningFleet {
   uint32_t servers = 4;  // Each has 2 cores.
   uint64_t row_bytes = kI8RowBytes;
-  absl::Duration row_cost = absl::Nanoseconds(492);  // docs/guides/sizing.md, "Sizing".
-  double demand = 0;  // Rows per second; 0: 60 % of what the servers can give.
+  absl::Duration row_cost = absl::Nanoseconds(492);  // Measured for docs/guides/sizing.md.
+  double demand = 0;  // Rows per second. 0 means 60 % of what the servers can give.
   uint64_t seed = 1;
 };
 
@@ -78,7 +78,7 @@ class Joining {
     if (options_.demand > 0) return options_.demand;
     return 0.6 * 2 * options_.servers / absl::ToDoubleSeconds(options_.row_cost);
   }
-  // More than is read.
+  // Returns a table of more rows than the test reads.
   ChunkTable Table() const {
     const auto chunks = static_cast<uint32_t>(kSeconds * 2 * Demand() / kChunkRows) + 4'096;
     return {std::vector<uint32_t>(chunks, kChunkRows), std::vector<uint32_t>(chunks, kChunkBytes),

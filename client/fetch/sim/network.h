@@ -17,14 +17,14 @@
 namespace penstock::sim {
 
 struct LinkOptions {
-  absl::Duration latency = absl::Microseconds(100);  // In one direction.
+  absl::Duration latency = absl::Microseconds(100);  // One-way delay of a message.
   absl::Duration jitter = absl::ZeroDuration();      // A random delay up to this is added.
-  // Rates of a server's and a rank's network card, shared by all streams of that card.
+  // Bytes per second of a server's and of a rank's network card. All streams of a card share them.
   double server_bytes_per_second = 3e9;
   double rank_bytes_per_second = 3e9;
 };
 
-// Delivers messages to the other end. Those of one stream keep their order. Not thread-safe.
+// Delivers messages to the other end. Messages of one stream keep their order. Not thread-safe.
 class Network {
  public:
   // `queue` must outlive it.

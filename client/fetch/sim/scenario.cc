@@ -254,9 +254,9 @@ void DrawBadData(Dice& dice, Scenario& scenario) {
   if (!data.unreadable.ok()) scenario.may_end_with = {data.unreadable.code()};
 }
 
-// No record of the damaged window is good, nor any record of some other chunks. If there are few
-// chunks, it may be all of them. If there are many, not so many follow one another that the search
-// for a good one takes long.
+// No record of the damaged window is good, nor any record of some other chunks. With few chunks,
+// all of them may be bad. With many, the runs of consecutive bad chunks are short, so that the
+// search for a good one does not take long.
 void DrawEmptyChunks(Dice& dice, Scenario& scenario) {
   scenario.bad_data->empty = true;
   const auto chunks = static_cast<uint32_t>(scenario.table.rows.size());

@@ -17,14 +17,14 @@
 namespace penstock::sim {
 
 enum class FaultKind : uint8_t {
-  kKill,    // Its streams end, and it refuses new ones.
-  kVanish,  // It is gone, and nobody is told.
-  kStall,   // It accepts everything and does nothing.
-  // Says so, answers what it was asked, and ends when its streams have ended or when the fault
-  // ends.
+  kKill,    // The server's streams end, and it refuses new ones.
+  kVanish,  // The server is gone, and nobody is told.
+  kStall,   // The server accepts everything and does nothing.
+  // The server says that it drains, finishes its outstanding requests, and ends when its streams
+  // have ended or when the fault ends.
   kDrain,
   kCut,          // Nothing passes to some or all ranks, in one direction or both.
-  kBreakStream,  // The stream of one rank.
+  kBreakStream,  // The stream of one rank breaks.
   kManners,      // It misbehaves.
   kLeave,        // It is taken from the set of servers.
   kFlap,         // Every stream of every rank breaks, but no server dies.
@@ -37,19 +37,19 @@ struct Fault {
   absl::Duration at;
   absl::Duration lasts;
   uint32_t server = 0;
-  uint32_t rank = 0;         // For kCut, kBreakStream and kStopRank.
-  bool every_rank = false;   // For kCut.
-  bool to_server = true;     // For kCut.
-  bool to_client = true;     // For kCut.
-  bool breaks_after = true;  // For kCut: streams break when the cut heals.
-  Manners manners;           // For kManners.
+  uint32_t rank = 0;         // Used by kCut, kBreakStream and kStopRank.
+  bool every_rank = false;   // Used by kCut.
+  bool to_server = true;     // Used by kCut.
+  bool to_client = true;     // Used by kCut.
+  bool breaks_after = true;  // Used by kCut: streams break when the cut heals.
+  Manners manners;           // Used by kManners.
 };
 
 struct Scenario {
   uint64_t seed = 0;
   ChunkTable table;
   PlanOptions plan;
-  StepOptions steps;  // For every rank; `rank` is replaced.
+  StepOptions steps;  // Steps of every rank; `rank` is set to the rank's number.
   double start = 0;   // Share of the first epoch that is skipped.
   RankOptions rank;
   FleetModel fleet;
@@ -62,7 +62,7 @@ struct Scenario {
   std::vector<absl::StatusCode> may_end_with;
 };
 
-// What goes wrong in a fleet.
+// The kind of trouble in a fleet.
 enum class Trouble : uint8_t { kAny, kLateServers, kHiccup, kSpares };
 
 // Draws everything from the seed.

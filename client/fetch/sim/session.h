@@ -22,7 +22,7 @@ struct OpenedWindow {
   WindowId id;
   uint32_t rows = 0;
   uint64_t needed_at = 0;
-  std::vector<Damage> damaged;  // Records to be replaced.
+  std::vector<Damage> damaged;  // Records that others must replace.
   std::optional<uint32_t> spare;
   bool ready = false;
   std::vector<FetchRequest> waiting;  // Requests that wait for the load.
@@ -36,12 +36,13 @@ struct Session {
 
   bool client_open = true;   // The client listens.
   bool server_open = false;  // The server serves it.
-  // A stream keeps its order: nothing overtakes what was sent before.
+  // When the last message arrives, in each direction. A stream keeps its order, so later messages
+  // arrive no sooner.
   std::array<absl::Time, 2> last_arrival = {absl::InfinitePast(), absl::InfinitePast()};
 
   // The server's end:
   std::map<uint64_t, OpenedWindow> windows;
-  std::map<uint64_t, uint64_t> requests;  // Outstanding requests, with their windows.
+  std::map<uint64_t, uint64_t> requests;  // The window number of each outstanding request.
 };
 
 }  // namespace penstock::sim

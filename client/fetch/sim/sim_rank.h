@@ -32,14 +32,16 @@
 namespace penstock::sim {
 
 struct ConsumerModel {
-  absl::Duration step = absl::ZeroDuration();  // Time for each batch; zero: the consumer is greedy.
-  uint32_t hold = 0;                           // Batches kept in addition to the current one.
-  uint64_t pause_every = 0;                    // Pauses after this many batches; 0: never.
+  // Time for each batch. If it is zero, the consumer takes batches as fast as they come.
+  absl::Duration step = absl::ZeroDuration();
+  uint32_t hold = 0;  // Batches kept in addition to the current one.
+  // The consumer pauses after this many batches; 0 means never.
+  uint64_t pause_every = 0;
   absl::Duration pause = absl::ZeroDuration();
 };
 
 struct RankOptions {
-  FetchOptions controller;  // With the initial addresses.
+  FetchOptions controller;  // Includes the addresses of the first servers.
   ConsumerModel consumer;
   // The driver's thread looks at its events up to this late, so several events come at once.
   absl::Duration wake_delay = absl::ZeroDuration();
@@ -55,7 +57,7 @@ class RankSurroundings : public Surroundings {
   virtual void Ask(const std::shared_ptr<Session>& session,
                    std::function<void(SimServer&)> ask) = 0;
   virtual uint32_t ServerAt(const std::string& address) const = 0;
-  // How long the rank has had a healthy server without a break; zero: it has none.
+  // How long the rank has had a healthy server without a break; zero if it has none.
   virtual absl::Duration HealthyFor(uint32_t rank) const = 0;
 
  protected:
@@ -90,9 +92,9 @@ class SimRank final : public FetchActions {
   bool ended() const { return finished_ || !failure_.ok(); }
   bool finished() const { return finished_; }
   const absl::Status& failure() const { return failure_; }
-  // How long it had had a healthy server when it failed.
+  // HealthyFor() at the moment at which the rank failed.
   absl::Duration healthy_before_failure() const { return healthy_before_failure_; }
-  // Since when the consumer has waited for a batch. Absent: it has one, or has all of them.
+  // The time since which the consumer waits for a batch; absent if it has one, or has all of them.
   std::optional<absl::Time> starving_since() const {
     if (ended() || !starving_) return std::nullopt;
     return std::max(*starving_, goes_on_at_);
@@ -131,7 +133,7 @@ class SimRank final : public FetchActions {
     uint64_t outstanding_bytes = 0;
     bool greeted = false;                  // Hello has come.
     bool draining = false;                 // The controller was told that the server drains.
-    std::map<uint64_t, uint32_t> windows;  // Open windows, with their rows.
+    std::map<uint64_t, uint32_t> windows;  // Number of rows of each open window.
     std::map<uint64_t, Asked> asked;
   };
 
@@ -165,15 +167,17 @@ class SimRank final : public FetchActions {
 
   std::vector<std::function<void()>> inbox_;
   bool wake_pending_ = false;
-  absl::Time goes_on_at_ = absl::InfinitePast();  // When it continues after it was stopped.
+  // The time at which the process continues after it was stopped.
+  absl::Time goes_on_at_ = absl::InfinitePast();
   absl::Time timer_ = absl::InfiniteFuture();
   uint64_t timer_number_ = 0;
   absl::Time last_advance_ = absl::InfinitePast();
   uint32_t advances_at_once_ = 0;
-  uint64_t timer_wakes_ = 0;  // In the second that began at timer_wakes_since_.
+  // Number of timer wake-ups in the second that began at timer_wakes_since_.
+  uint64_t timer_wakes_ = 0;
   absl::Time timer_wakes_since_ = absl::InfinitePast();
 
-  std::map<uint32_t, Connection> connections_;  // By StreamId::server.
+  std::map<uint32_t, Connection> connections_;  // Keyed by StreamId::server.
   uint64_t outstanding_bytes_ = 0;
 
   struct Ready {

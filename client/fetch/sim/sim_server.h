@@ -25,22 +25,22 @@ namespace penstock::sim {
 
 struct ServerModel {
   uint32_t cores = 2;
-  absl::Duration row_cost = absl::Microseconds(1);  // Time for a row on one core.
+  absl::Duration row_cost = absl::Microseconds(1);  // Time that one core takes for a row.
   StoreOptions store;
   uint32_t part_rows = 64;
   uint64_t row_bytes = 200;
   uint64_t credit_bytes = 1 << 20;
-  uint32_t max_windows = 1024;   // As in EngineLimits.
-  uint32_t max_requests = 4096;  // As in EngineLimits.
+  uint32_t max_windows = 1024;   // The same as in EngineLimits.
+  uint32_t max_requests = 4096;  // The same as in EngineLimits.
   bool content = true;           // Whether parts carry the content of their rows.
 };
 
-// Ways to misbehave. Shares are shares of what a good server would send.
+// Ways to misbehave. Each share is a share of what a good server would send.
 struct Manners {
   bool mute = false;        // Accepts streams and says nothing.
   bool hello_only = false;  // Sends Hello and nothing more.
   bool no_rows = false;     // Sends that windows are ready, but never a row.
-  double slow = 1;          // Factor of the row cost.
+  double slow = 1;          // The row cost is multiplied by this.
   double forget = 0;        // Share of requests that are never answered.
   double repeat = 0;  // Share of parts that are sent twice, the second time up to two seconds late.
   double stray = 0;   // Share of parts that are followed by one of an unknown request.
@@ -55,19 +55,19 @@ struct Manners {
   bool good() const;
 };
 
-// What is wrong with a server's copy of the data. It concerns one window, given by lane and index,
-// in every epoch. It persists over a restart.
+// The faults in a server's copy of the data. They concern one window, given by lane and index, in
+// every epoch. They persist over a restart.
 struct BadData {
   std::pair<uint32_t, uint32_t> window;
-  absl::Status unreadable;       // Not OK: the window cannot be opened.
-  std::optional<Damage> damage;  // Requests find it, unless it is to be replaced.
-  bool deadly = false;           // Requests kill the server. It is back after a second.
-  // In addition to `damage`: no record of the window is good, and none of these chunks has a good
-  // record.
+  absl::Status unreadable;       // If it is not OK, the window cannot be opened.
+  std::optional<Damage> damage;  // Requests find this damage, unless the record is to be replaced.
+  bool deadly = false;           // Requests kill the server, which is back after a second.
+  // If it is set, no record of the window is good, in addition to `damage`, and none of these
+  // chunks has a good record.
   bool empty = false;
   std::set<uint32_t> empty_chunks;
 
-  // Returns the chunk that has to replace the window's rows. Absent: there is none. REQUIRES:
+  // Returns the chunk that has to replace the window's rows, or nullopt if there is none. REQUIRES:
   // `empty`.
   std::optional<uint32_t> StandIn(const EpochOrder& order, WindowId id) const;
   bool concerns(WindowId id) const { return window == std::pair(id.lane, id.index); }
@@ -91,14 +91,15 @@ class SimServer {
 
   // The server dies: its streams end, and it refuses new ones.
   void Kill(const absl::Status& reason);
-  // Like a loss of power: nobody is told, and nobody gets an answer.
+  // Stops like after a loss of power: nobody is told, and nobody gets an answer.
   void Vanish();
   // Starts a new instance, which has loaded nothing and does not misbehave.
   void Start();
   // Accepts everything and does nothing until Resume().
   void Stall() { stalled_ = true; }
   void Resume();
-  // Answers what it was asked, takes no new streams, and announces that it ends after `grace`.
+  // Finishes the outstanding requests, takes no new streams, and announces that it ends after
+  // `grace`.
   void Drain(absl::Duration grace);
   // Ends the streams of one rank.
   void Break(uint32_t rank, const absl::Status& reason);
@@ -106,16 +107,17 @@ class SimServer {
   void set_bad_data(const BadData& data) { bad_data_ = data; }
 
   bool alive() const { return alive_; }
-  // Whether a client can expect rows from it.
+  // Whether a client can expect rows from the server.
   bool healthy() const {
     return alive_ && !stalled_ && !draining_ && manners_.good() && !talked_nonsense_;
   }
   uint64_t rows_sent() const { return rows_sent_; }
-  // Whether it ever sent something that makes no sense. Clients may then leave it for good.
+  // Whether the server ever sent something that makes no sense. Clients may then leave it for good.
   bool talked_nonsense() const { return talked_nonsense_; }
-  // How often a request killed it.
+  // Number of times that a request killed the server.
   uint64_t deaths() const { return deaths_; }
-  // Records each load in `records`, which must outlive the server. Null: no record.
+  // Records each load in `records`, which must outlive the server. May be null; then nothing is
+  // recorded.
   void set_load_records(std::vector<LoadRecord>* records) { load_records_ = records; }
 
  private:
@@ -162,7 +164,7 @@ class SimServer {
   uint64_t deaths_ = 0;
   bool talked_nonsense_ = false;
   bool alive_ = false;
-  bool silent_ = false;  // While it is not alive: it does not even refuse streams.
+  bool silent_ = false;  // Set while it is not alive, if it does not even refuse streams.
   bool stalled_ = false;
   bool draining_ = false;
   uint64_t starts_ = 0;
@@ -170,7 +172,7 @@ class SimServer {
 
   std::vector<SessionPtr> sessions_;
   std::unique_ptr<WindowStore> store_;
-  std::map<std::pair<uint64_t, uint64_t>, Job> jobs_;  // By (needed_at, sequence).
+  std::map<std::pair<uint64_t, uint64_t>, Job> jobs_;  // Keyed by (needed_at, sequence).
   uint64_t job_sequence_ = 0;
   uint32_t busy_cores_ = 0;
   uint64_t rows_sent_ = 0;

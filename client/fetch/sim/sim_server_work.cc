@@ -1,4 +1,4 @@
-// How a simulated server handles its requests and the faults that happen to it.
+// Handles a simulated server's requests and the faults that happen to it.
 #include <algorithm>
 #include <utility>
 

@@ -14,7 +14,7 @@ namespace penstock::sim {
 namespace {
 
 constexpr uint64_t kMaxEvents = 20'000'000;
-// How long the controller needs, at most, to see that a server is late and to get the rows from
+// The longest time that the controller needs to see that a server is late and to get the rows from
 // another. Its limit for a first load is 3 s.
 constexpr absl::Duration kHandOver = absl::Seconds(4);
 // Extra time to search for a spare: for each one that is tried, the only server that is up may be
@@ -197,7 +197,7 @@ class Run {
     }
   }
 
-  // The last member stays.
+  // Adds or removes a member of the set. The last member stays.
   void SetMember(uint32_t server, bool member) {
     const bool is_member = std::find(members_.begin(), members_.end(), server) != members_.end();
     if (is_member == member || (!member && members_.size() == 1)) return;

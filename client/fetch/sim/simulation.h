@@ -1,4 +1,4 @@
-// Runs what a seed draws, and reports which promise was broken.
+// Runs the scenario that a seed draws, and reports which promise was broken.
 #ifndef PENSTOCK_CLIENT_FETCH_SIM_SIMULATION_H_
 #define PENSTOCK_CLIENT_FETCH_SIM_SIMULATION_H_
 
@@ -13,7 +13,7 @@
 namespace penstock::sim {
 
 struct Outcome {
-  std::string violation;  // Empty: every promise was kept.
+  std::string violation;  // The broken promise; empty if every promise was kept.
   // Every rank got all its steps. Otherwise the job failed for a legitimate reason.
   bool finished = false;
   absl::Duration elapsed;  // Virtual time.
@@ -21,10 +21,10 @@ struct Outcome {
   uint64_t steps = 0;
   uint64_t rows = 0;
   absl::Duration longest_wait;  // Longest wait of a consumer for a batch, in virtual time.
-  // The same without faults. Not computed for kAny and kSpares.
+  // The longest wait of the same run without faults. Not computed for kAny and kSpares.
   std::optional<absl::Duration> undisturbed_wait;
-  // Over every command of every rank's controller, with its time and arguments (CommandHash). The
-  // run without faults, for `undisturbed_wait`, does not count.
+  // A hash over every command of every rank's controller, with its time and arguments
+  // (CommandHash). The run without faults, for `undisturbed_wait`, does not count.
   uint64_t hash = 0;
 };
 
@@ -39,7 +39,7 @@ struct Outcome {
 //                  controller never spins
 //   honest ends    the job fails only for a cause that no server could cure
 //
-// `log` gets a line for each event. Empty: no log.
+// `log` gets a line for each event; if it is empty, nothing is logged.
 Outcome Simulate(const Scenario& scenario,
                  const std::function<void(const std::string&)>& log = nullptr);
 
@@ -50,8 +50,8 @@ Outcome Simulate(const Scenario& scenario,
 Outcome Simulate(Trouble trouble, uint64_t seed,
                  const std::function<void(const std::string&)>& log = nullptr);
 
-// Whether a consumer waited so long, in a hiccup, that it must have waited for a silent server to
-// be given up, and not just for a server that answers.
+// Whether a consumer waited so long, in a hiccup, that it must have waited until a silent server
+// was given up, and not just for a server that answers.
 bool WaitedLong(const Outcome& outcome);
 
 // Returns the command that replays Simulate(trouble, seed): "build/release/bin/penstock-sim --seed

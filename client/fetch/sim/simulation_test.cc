@@ -16,7 +16,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Seeds of each shard: 2,000 over all shards, 400 under a sanitizer. The test's name has the range.
+// Number of seeds in each shard: 2,000 over all shards, or 400 under a sanitizer. The test's name
+// has the range.
 #ifdef PENSTOCK_SANITIZED
 constexpr uint64_t kSeeds = 100;
 #else
@@ -101,8 +102,8 @@ TEST(SimulationReplayTest, LateServersThatOnceWereWaitedFor) {
   }
 }
 
-// Found among 100,000 seeds: streams that break by chance while one window is requested alone, a
-// window that escapes blame, a second opinion that comes late.
+// These were found among 100,000 seeds. They have streams that break by chance while one window is
+// requested alone, a window that escapes blame, or a second opinion that comes late.
 TEST(SimulationReplayTest, SeedsThatOnceBrokeAPromise) {
   for (uint64_t seed : {56325, 58790, 83987, 89436, 98473}) {
     EXPECT_EQ(Simulate(DrawScenario(seed)).violation, "") << "replay with: " << ReplayCommand(seed);

@@ -21,7 +21,8 @@ ChunkTable Chunks(uint32_t chunks, uint32_t rows) {
   return {std::vector<uint32_t>(chunks, rows), std::vector<uint32_t>(chunks, rows * 200), 1};
 }
 
-// One lane, windows of one chunk of eight rows, and steps of eight rows. So step i is window i.
+// The plan has one lane, windows of one chunk of eight rows, and steps of eight rows. So step i is
+// window i.
 class StepCheckerTest : public ::testing::Test {
  protected:
   static constexpr uint32_t kRows = 8;

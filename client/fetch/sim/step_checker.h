@@ -16,28 +16,29 @@
 
 namespace penstock::sim {
 
-// Slots whose rows are RowContent() or StandInContent(). It checks them against the plan with its
-// own walk. Every method returns what is wrong, or the empty string. Not thread-safe.
+// A rank's slots, whose rows are RowContent() or StandInContent(). It checks them against the plan
+// with its own walk. Every method returns what is wrong, or the empty string. Not thread-safe.
 class StepChecker {
  public:
-  // Returns the chunk that replaces all rows of a window. Absent: the rows are the window's own.
+  // Returns the chunk that replaces all rows of a window, or nullopt if the rows are the window's
+  // own.
   using StandIn = std::function<std::optional<uint32_t>(const EpochOrder&, WindowId)>;
 
   // `plan` must outlive it. `stand_in` may be null.
   StepChecker(const Plan& plan, const Steps& steps, uint32_t slots, StandIn stand_in = nullptr);
 
-  // A part's rows come to a slot. Each row must have been empty, and the slot must not be the
+  // Puts rows of a part into a slot. Each row must have been empty, and the slot must not be the
   // consumer's.
   std::string Copy(const RowCopy& copy, const std::vector<uint64_t>& content);
-  // The slot becomes the consumer's.
+  // Gives the slot to the consumer.
   std::string Deliver(const ReadyStep& step);
-  // The slot is the controller's again, and empty.
+  // Gives the slot back to the controller, and empties it.
   void Release(uint32_t slot);
 
  private:
   struct Slot {
     bool delivered = false;
-    std::vector<uint64_t> rows;  // 0: empty.
+    std::vector<uint64_t> rows;  // The content of each row; 0 if it is empty.
   };
 
   std::string CheckRange(const RowRange& range, const Slot& slot, uint64_t& at);

@@ -27,7 +27,7 @@ class Stopwatch {
     const bool run_;
   };
 
-  // `on` false: measures nothing and costs almost nothing.
+  // If `on` is false, it measures nothing and costs almost nothing.
   explicit Stopwatch(bool on) : on_(on) {
     if (on_) Calibrate();
   }
@@ -61,8 +61,8 @@ class Stopwatch {
   }
 
   const bool on_;
-  int64_t cost_ = 0;       // Nanoseconds; minimum for one reading of the clock.
-  int64_t total_ = 0;      // Nanoseconds.
+  int64_t cost_ = 0;       // Minimum time for one reading of the clock, in nanoseconds.
+  int64_t total_ = 0;      // Sum of all intervals, in nanoseconds.
   int64_t intervals_ = 0;  // Number of intervals in total_.
   int64_t since_ = 0;
 };

@@ -17,8 +17,8 @@ namespace penstock::sim {
 
 struct StoreOptions {
   uint32_t parallel_loads = 4;
-  absl::Duration seek = absl::Milliseconds(1);  // For each load.
-  double rows_per_second = 1e6;                 // For one load.
+  absl::Duration seek = absl::Milliseconds(1);  // Fixed time of each load.
+  double rows_per_second = 1e6;                 // Speed of one load.
   uint32_t idle_windows = 64;                   // Windows kept in addition to the open ones.
 };
 

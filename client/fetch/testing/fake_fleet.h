@@ -22,20 +22,23 @@ namespace penstock {
 
 struct FleetOptions {
   uint32_t servers = 2;
-  std::optional<uint32_t> listed = {};  // How many of them are in the first set; absent: all.
+  // Number of servers in the first set. If it is absent, all are.
+  std::optional<uint32_t> listed = {};
   uint64_t seed = 1;
   absl::Duration latency = absl::Milliseconds(2);  // Mean time of an answer.
   absl::Duration load = absl::Milliseconds(5);     // Mean time of loading a window.
   uint32_t part_rows = 64;                         // Answers are cut into parts of this many rows.
   absl::Duration consume = absl::Milliseconds(1);  // Time that the consumer takes for a step.
   uint64_t credit_bytes = 1 << 20;
-  // Time for copying a part. Everything else goes on meanwhile.
+  // Time for copying a part. Everything else continues meanwhile.
   absl::Duration copying = absl::ZeroDuration();
-  // How many windows a server can serve rows of. It refuses rows of further windows. 0: no limit.
+  // Number of windows of which a server can serve rows. It refuses rows of further windows. 0 means
+  // no limit.
   uint32_t windows_in_use = 0;
-  // How often servers send their credit, as they do while windows wait for memory. Infinite: once.
+  // How often servers send their credit, as they do while windows wait for memory. If it is
+  // infinite, they send it once.
   absl::Duration credit_every = absl::InfiniteDuration();
-  uint32_t hold = 0;  // How many steps the consumer keeps while it asks for the next.
+  uint32_t hold = 0;  // Number of steps that the consumer keeps while it asks for the next.
 };
 
 // Runs a FetchController against servers that answer late and out of order, that die and come back,
@@ -50,8 +53,8 @@ class FakeFleet final : public FetchActions {
   // The functions below say what happens to a server, mostly at a virtual time from the start.
   void KillAt(absl::Duration when, uint32_t server);
   void RestartAt(absl::Duration when, uint32_t server);
-  // The server takes no new stream and is gone after `grace`, unless it is stalled. Zero: nobody
-  // knows when. From then on nothing may be requested from it.
+  // The server takes no new stream and is gone after `grace`, unless it is stalled. If `grace` is
+  // zero, nobody knows when. From `when` on, nothing may be requested from it.
   void DrainAt(absl::Duration when, uint32_t server, absl::Duration grace = absl::ZeroDuration());
   // From then on the server accepts everything and answers nothing.
   void StallAt(absl::Duration when, uint32_t server);
@@ -61,16 +64,17 @@ class FakeFleet final : public FetchActions {
   void DieOfRow(uint32_t server, WindowId window, uint32_t row);
   // After this many such deaths, over all servers, no server dies of a row any more.
   void DieOnlyTimes(int times) { deaths_left_ = times; }
-  // The server is this process, which may have several addresses. 0, the default: it does not say.
+  // Says which process the server is. A process may have several addresses. With 0, the default,
+  // the server does not say.
   void SetInstance(uint32_t server, uint64_t instance) { servers_[server].instance = instance; }
   // The server finds this record of the window damaged until it is told to replace it.
   void DamageWindow(uint32_t server, WindowId window, Damage damage);
   // Once the server is told to replace that record, it has no good record of the window, nor of any
   // of `chunks`. In each of these chunks it first finds one damaged record.
   void EmptyWindow(uint32_t server, WindowId window, std::set<uint32_t> chunks);
-  // The server's release has no spares.
+  // Makes the server one of an older release, which has no spares.
   void KnowNoSpares(uint32_t server) { servers_[server].knows_spares = false; }
-  // The server answers the next fetch with this.
+  // The server answers the next fetch with `status`.
   void FailNextFetch(uint32_t server, absl::Status status);
   // All records of these chunks of "s" are damaged on the server. The chunk with number n is at
   // offset n.
@@ -95,8 +99,8 @@ class FakeFleet final : public FetchActions {
   void ForgetFetches(uint32_t server) { servers_[server].forget_all = true; }
   // The server dies of every window, right after Hello.
   void DieOfWindows(uint32_t server) { servers_[server].dies_of_windows = true; }
-  // The client's process is stopped then, for this long. It hears afterwards what happened
-  // meanwhile.
+  // The client's process is stopped at `when`, for the time `lasts`. It hears afterwards what
+  // happened meanwhile.
   void StopClientAt(absl::Duration when, absl::Duration lasts);
   // From then on the set consists of the first `count` servers.
   void ServersAt(absl::Duration when, uint32_t count);
@@ -122,7 +126,7 @@ class FakeFleet final : public FetchActions {
   size_t open_windows() const;
   // Streams that the controller has not closed.
   size_t open_streams() const;
-  // Says which rule of the protocol was broken, and where. Empty: none.
+  // Says which rule of the protocol was broken, and where; empty if none was.
   const std::string& violation() const { return violation_; }
   FetchController& controller() { return controller_; }
 
@@ -142,7 +146,7 @@ class FakeFleet final : public FetchActions {
     bool alive = true;
     bool stalled = false;
     bool draining = false;    // It has sent Draining. Its stream is closed when it has answered.
-    uint32_t generation = 0;  // Generation of the stream that it serves; 0: none.
+    uint32_t generation = 0;  // Generation of the stream that it serves; 0 if there is none.
     uint64_t instance = 0;
     struct Window {
       WindowId id;
@@ -168,17 +172,17 @@ class FakeFleet final : public FetchActions {
     bool repeats = false;
     double duplicate = 0;
     uint64_t connects = 0;
-    std::set<uint64_t> failed;  // Those of `windows` that failed.
+    std::set<uint64_t> failed;  // Windows of `windows` that failed.
     struct Asked {
       uint64_t window = 0;
       uint64_t rows = 0;
       uint64_t left = 0;  // Rows not sent yet.
     };
-    std::map<uint64_t, Asked> asked;  // By request.
+    std::map<uint64_t, Asked> asked;  // Keyed by request.
     uint64_t outstanding_rows = 0;    // Rows of all requests in `asked`.
 
     void Answered(uint64_t request);
-    void Forget();  // Its stream has ended.
+    void Forget();  // Forgets its stream, which has ended.
   };
 
   void At(absl::Duration delay, std::function<void()> action);
