@@ -18,8 +18,8 @@ struct NetworkFlags {
   std::string token_file;
 };
 
-// --tls, --tls-ca, --tls-cert, --tls-key, --tls-server-name and --token-file. `flags` must outlive
-// `app`. Sets the group of the options that are added next.
+// Adds --tls, --tls-ca, --tls-cert, --tls-key, --tls-server-name and --token-file. `flags` must
+// outlive `app`. Sets the group of the options that are added next.
 void AddNetworkFlags(CLI::App& app, NetworkFlags& flags);
 
 // Reads no file. kInvalidArgument: files are given without --tls, or a certificate without its key.

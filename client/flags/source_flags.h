@@ -15,11 +15,11 @@
 
 namespace penstock {
 
-// The values as on the command line, not parsed further.
+// The values given on the command line, not parsed further.
 struct SourceFlags {
   std::string servers = "local:";
   std::string data_root;
-  std::string spec;  // For LoadNamedSpec() and ChooseSpec().
+  std::string spec;  // Given to LoadNamedSpec() and ChooseSpec().
   bool no_shuffle = false;
   uint32_t lanes = 64;
   uint32_t window_chunks = 16;
@@ -48,8 +48,8 @@ void AddSourceFlags(CLI::App& app, SourceFlags& flags);
 // read every record once. `flags` must outlive `app`.
 void AddOneReadFlags(CLI::App& app, SourceFlags& flags);
 
-// Fills in what `flags` say, except the spec. Reads no file. kInvalidArgument: a flag is wrong; the
-// message names it.
+// Fills in the options that `flags` give, except the spec. Reads no file. kInvalidArgument: a flag
+// is wrong; the message names it.
 absl::Status FillLoaderOptions(const SourceFlags& flags, LoaderOptions& options);
 
 // Checks what FillLoaderOptions() did not: with servers, the files of CheckNetworkFiles(). Adds a

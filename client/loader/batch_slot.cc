@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kCacheLine = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
-// How many runs of rows ahead of the current one are prefetched.
+// Number of runs of rows that are prefetched ahead of the current one.
 constexpr size_t kFetchedAhead = 2;
 
 // Uses huge pages if the machine has them: strips of a few KiB are written to all slots in turn,

@@ -50,7 +50,7 @@ class SlotSet {
 
   Batch::Slot& operator[](uint32_t index) { return slots_[index]; }
   // Copies rows of an answer to the places in `copies`. The caller may tell other threads of them
-  // at once. REQUIRES: as SlotLayout.
+  // at once. It has the same requirements as SlotLayout.
   void Copy(const ReceivedPart& part, std::span<const RowCopy> copies) const;
   // Decodes rows to the places in `copies`. Returns false if a row cannot be decoded:
   // RowSource::Decode().

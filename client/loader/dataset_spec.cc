@@ -21,7 +21,7 @@ std::string Title(const FeatureUse& use) {
                       FeatureTypeName(use.type), ")");
 }
 
-// Says how `use` contradicts the features that were seen. Empty if it does not.
+// Says how `use` contradicts the features that were seen; empty if it does not.
 std::string Contradiction(const FeatureUse& use, const FeatureInfo& info) {
   if (info.type != FeatureTypeName(use.type) && use.type != FeatureType::kNone) {
     return absl::StrCat("which is ", info.type, " in the records");
@@ -34,8 +34,8 @@ std::string Contradiction(const FeatureUse& use, const FeatureInfo& info) {
   return absl::StrCat("with ", use.count, unit, "; the records have ", seen.ToText(), unit);
 }
 
-// Names two alternatives that every record has. Empty if there are none, or if a feature has the
-// name itself.
+// Names two alternatives that every record has. Returns an empty string if there are none, or if a
+// feature has the name itself.
 std::string TwoAlternatives(const FeatureUse& use, const FeatureSummary& summary) {
   std::vector<absl::string_view> names;
   for (const FeatureInfo& info : summary.features) {
@@ -48,10 +48,10 @@ std::string TwoAlternatives(const FeatureUse& use, const FeatureSummary& summary
                       names[1], "': name the one to read");
 }
 
-// Says how `use` contradicts what was seen of all features. Also empty for an optional feature that
-// was not seen.
+// Says how `use` contradicts the summary of all features. Returns an empty string if it does not,
+// or if an optional feature was not seen.
 std::string Contradiction(const FeatureUse& use, const FeatureSummary& summary) {
-  if (use.name.empty()) return "";  // The payload.
+  if (use.name.empty()) return "";  // The use reads the payload.
   if (std::string two = TwoAlternatives(use, summary); !two.empty()) return two;
   const bool list = use.is_feature_list();
   std::string why;

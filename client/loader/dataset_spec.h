@@ -21,14 +21,14 @@ inline constexpr char kManifestSpec[] = "the manifest's spec";
 // The --dtype that means DefaultDtype().
 inline constexpr char kAutoDtype[] = "auto";
 
-// kPacked if the spec expands bits and can be sent packed, because stored bits take an eighth of
-// the bytes. Otherwise kI8.
+// Returns kPacked if the spec expands bits and can be sent packed, because stored bits take an
+// eighth of the bytes. Otherwise returns kI8.
 WireDtype DefaultDtype(const v1::DecodeSpec& spec);
 
 struct SpecChoice {
   v1::DecodeSpec spec;
-  std::string name;  // Its name in messages, such as kManifestSpec; empty: it was named.
-  std::string note;  // A message for the user; empty: none.
+  std::string name;  // Its name in messages, such as kManifestSpec; empty if the user named it.
+  std::string note;  // A message for the user; may be empty.
 };
 
 // Chooses the first of these:

@@ -228,7 +228,7 @@ void Driver::NoteConnectionGivenUp(uint32_t server, const absl::Status& why) {
 
 void Driver::HandleServers(absl::Time now, const ServerSet& servers) {
   servers_problem_ = servers.problem;
-  // After a problem, servers may be missing too.
+  // After a problem, the set may lack servers.
   const bool all_known = servers.complete && servers.problem.ok();
   controller_.OnServersChanged(now, servers.addresses, all_known);
 }
@@ -247,7 +247,7 @@ void Driver::TakePart(StreamId id, ReceivedPart part) {
   NoteReplaced(part.replaced, copies);
   counters_.CountPart(id.server, part.rows, SteadyNow() - start,
                       CountTaken(part.image_notes, copies));
-  part.payload.reset();  // The next part may need its memory.
+  part.payload.reset();  // Frees the payload, because the next part may need its memory.
   FinishPart(std::move(copies));
 }
 

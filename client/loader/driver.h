@@ -39,8 +39,8 @@ struct DriverJob {
   WireDtype dtype;
   StreamOptions stream;
   std::function<void(absl::string_view)> report;  // May be null.
-  // One for each server, by number. When servers join, more are appended; this needs
-  // `make_transport`.
+  // The transport of each server, indexed by server. When servers join, more are appended; this
+  // needs `make_transport`.
   std::vector<std::unique_ptr<Transport>>& transports;
   TransportFactory make_transport = nullptr;
   SpanSink* spans = nullptr;
@@ -70,7 +70,7 @@ class Driver final : public SlotHome, private PartTaker {
   void NoteWaiting(uint64_t step);
   // Whether Next() has a slot to hand out.
   bool ready() const { return !ready_.empty(); }
-  // Next() returns kCancelled from now on.
+  // Closes the driver: Next() returns kCancelled from now on.
   void Close();
   void Release(uint32_t slot) override;
 
@@ -82,12 +82,12 @@ class Driver final : public SlotHome, private PartTaker {
         : listener(id, queue, limits, parts), generation(id.generation) {}
     StreamListener listener;
     const uint32_t generation;
-    // Last member, so that it is destroyed first: afterwards no event can come.
+    // Last member, so that it is destroyed first. After that no event can come.
     std::unique_ptr<Stream> stream;
   };
 
   void Run();
-  // Returns when to look at the controller again.
+  // Returns the time of the next look at the controller.
   absl::Time HandleAll(std::vector<Incoming>& incoming);
   // Does the part of HandleAll() that needs the lock, and returns the rest in the arguments.
   absl::Time Work(std::vector<Incoming>& incoming, std::vector<std::unique_ptr<Transport>>& unused,
@@ -122,7 +122,7 @@ class Driver final : public SlotHome, private PartTaker {
   // Returns null if the stream has ended.
   Stream* StreamOf(StreamId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
 
-  // Carries out the controller's commands in order. They are the functions below.
+  // Carries out the controller's commands in order, by calling the functions below.
   void CarryOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   friend class CommandBuffer;  // It calls them.
   void OpenStream(StreamId id, const std::string& address)
@@ -149,19 +149,19 @@ class Driver final : public SlotHome, private PartTaker {
   mutable Mutex work_mutex_;
   CommandBuffer commands_ ABSL_GUARDED_BY(work_mutex_);  // controller_ fills it at each event.
   FetchController controller_ ABSL_GUARDED_BY(work_mutex_);
-  // By server. Null: the server has no stream.
+  // Indexed by server; null if the server has no stream.
   std::vector<std::unique_ptr<Connection>> connections_ ABSL_GUARDED_BY(work_mutex_);
   std::vector<std::unique_ptr<Connection>> closing_ ABSL_GUARDED_BY(work_mutex_);
   std::vector<std::vector<RowCopy>> spare_copies_ ABSL_GUARDED_BY(work_mutex_);
   // Messages for job_.report, which is called without the lock because it may call stats().
   std::vector<std::string> reports_ ABSL_GUARDED_BY(work_mutex_);
-  // When the thread will next look at the controller without being woken.
+  // The time at which the thread will next look at the controller without being woken.
   absl::Time wake_ ABSL_GUARDED_BY(work_mutex_) = absl::InfinitePast();
-  // ServerSet::problem of the last set.
+  // The value of ServerSet::problem in the last set.
   absl::Status servers_problem_ ABSL_GUARDED_BY(work_mutex_);
-  // How many of the controller's replaced records counters_ has.
+  // Number of the controller's replaced records that counters_ has.
   size_t num_replaced_ ABSL_GUARDED_BY(work_mutex_) = 0;
-  // How many more records that cannot be decoded may be named before name_again_at_.
+  // Number of further records that cannot be decoded and may be named before name_again_at_.
   uint32_t names_left_ ABSL_GUARDED_BY(work_mutex_) = 0;
   absl::Time name_again_at_ ABSL_GUARDED_BY(work_mutex_) = absl::InfinitePast();
   absl::Duration scheduling_ ABSL_GUARDED_BY(work_mutex_) = absl::ZeroDuration();
@@ -170,7 +170,7 @@ class Driver final : public SlotHome, private PartTaker {
   std::atomic<bool> closed_{false};
   uint64_t popped_ = 0;  // Batches that Next() and Take() handed out; only they use it.
 
-  // Null: the servers are fixed. After incoming_, which it fills.
+  // Null if the set of servers is fixed. Declared after incoming_, which it fills.
   std::unique_ptr<ServerSource> source_;
   std::jthread thread_;  // Last member: it uses all of the above.
 };

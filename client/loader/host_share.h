@@ -17,10 +17,10 @@ namespace penstock {
 inline void ShareHost(uint32_t ranks, const MachineLimits& machine, LoaderOptions& options) {
   if (options.servers != kLocalServer) return;
   ranks = std::max<uint32_t>(1, ranks);
-  if (options.local_threads == 0)
-    options.local_threads = std::max<uint32_t>(1, machine.cores / ranks);
-  if (options.local_memory_budget == 0)
-    options.local_memory_budget = machine.memory_bytes / 4 / ranks;
+  const uint32_t cores = std::max<uint32_t>(1, machine.cores / ranks);
+  const uint64_t memory = machine.memory_bytes / 4 / ranks;
+  if (options.local_threads == 0) options.local_threads = cores;
+  if (options.local_memory_budget == 0) options.local_memory_budget = memory;
 }
 
 }  // namespace penstock

@@ -19,7 +19,7 @@ void IncomingQueue::Push(Incoming incoming) {
 }
 
 bool IncomingQueue::TakeAll(absl::Time deadline, std::vector<Incoming>& out) {
-  // Bounded, because not every clock can represent the infinite future.
+  // The wait is bounded, because not every clock can represent the infinite future.
   const absl::Duration wait = std::min(deadline - SteadyNow(), absl::Hours(1));
   const auto until = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(wait);
   out.clear();

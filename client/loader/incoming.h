@@ -25,7 +25,7 @@ struct IncomingSlotReleased {
 struct IncomingConsumerWaiting {
   uint64_t step = 0;
 };
-// The controller has work earlier than it announced.
+// Tells the driver that the controller has work earlier than it announced.
 struct IncomingDue {};
 
 // `stream` has no meaning for items from the consumer or the source.
@@ -48,7 +48,7 @@ class IncomingQueue {
   // items, in order. Returns false if the queue is closed.
   bool TakeAll(absl::Time deadline, std::vector<Incoming>& out);
   void Close();
-  // How often TakeAll() has emptied it.
+  // Number of times that TakeAll() has emptied it.
   uint64_t rounds() const { return rounds_.load(std::memory_order_relaxed); }
 
  private:
@@ -103,7 +103,7 @@ class StreamListener final : public StreamEvents {
   PartTaker* const parts_;
   Mutex mutex_;
   uint64_t round_ ABSL_GUARDED_BY(mutex_) = 0;
-  IncomingLimits said_ ABSL_GUARDED_BY(mutex_);  // Since the last round.
+  IncomingLimits said_ ABSL_GUARDED_BY(mutex_);  // Counts since the last round.
   bool too_much_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -20,7 +20,7 @@ namespace penstock {
 namespace {
 
 constexpr int kRequestsAhead = 16;
-// Far more than the answers to kRequestsAhead requests.
+// These limits are far above the answers to kRequestsAhead requests.
 constexpr IncomingLimits kSaid = {.messages = 1 << 20, .bytes = uint64_t{256} << 20};
 
 class LinkProbe {
@@ -63,9 +63,10 @@ class LinkProbe {
         : listener(std::make_unique<StreamListener>(id, queue, kSaid)) {}
     std::unique_ptr<StreamListener> listener;  // On the heap, because its address must not change.
     std::unique_ptr<Stream> stream;            // Last member: no event follows its end.
-    std::set<uint64_t> answered;               // Windows, and so connections, by number - 1.
+    // Numbers of the answered windows, which are those of the connections, minus 1.
+    std::set<uint64_t> answered;
     uint64_t next_request = 1;
-    uint64_t rows_left = 0;  // In all requests.
+    uint64_t rows_left = 0;  // Rows that are still to come, summed over all requests.
   };
 
   absl::Status HandleUntil(absl::Time deadline, bool all_answered) {
@@ -124,7 +125,7 @@ class LinkProbe {
   IncomingQueue incoming_;
   uint64_t bytes_ = 0;
   size_t num_answered_ = 0;
-  std::vector<Server> servers_;  // After incoming_, which the streams use.
+  std::vector<Server> servers_;  // Declared after incoming_, which the streams use.
 };
 
 // Returns the first window of the first lane that has one.

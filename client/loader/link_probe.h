@@ -20,8 +20,9 @@ namespace penstock {
 // process, including gRPC and TLS.
 //
 // Blocks. Counts for `time` once each server has answered. Returns bytes of rows per second over
-// all servers. REQUIRES: `addresses` is not empty and does not contain "local:". kDeadlineExceeded:
-// not all servers answered within options.server_timeout. Otherwise the first error of a server.
+// all servers. REQUIRES: `addresses` is not empty and does not contain "local:". Errors:
+// kDeadlineExceeded if not all servers answered within options.server_timeout, otherwise the first
+// error of a server.
 absl::StatusOr<double> ProbeLink(const LoaderOptions& options, WireDtype dtype,
                                  const std::vector<std::string>& addresses, absl::Duration time);
 

@@ -49,11 +49,11 @@ StreamOptions StreamOptionsOf(const LoaderOptions& options, const Program& progr
   return stream;
 }
 
-// Where batches come from.
+// The sources of batches: transports to servers, or ways to make them.
 struct Servers {
   std::vector<std::unique_ptr<Transport>> transports;  // To the servers known from the start.
   TransportFactory factory;              // Makes transports to servers that appear later.
-  std::unique_ptr<ServerSource> source;  // Null: the set of servers is fixed.
+  std::unique_ptr<ServerSource> source;  // Null if the set of servers is fixed.
 };
 
 class DrivenLoader final : public Loader {

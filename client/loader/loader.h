@@ -55,38 +55,42 @@ struct LoaderOptions {
   // Folder of the shards for "local:"; empty: the manifest's own folder.
   std::string data_root;
   v1::DecodeSpec spec;  // With at least one tensor: LoadSpec() of records/decode/spec.h.
-  // The name of the spec, for errors of records that contradict it (SpecChoice::name). Empty: these
-  // errors do not name the spec.
+  // The name of the spec (SpecChoice::name), for errors about records that contradict it. If it is
+  // empty, these errors do not name the spec.
   std::string spec_name;
   WireDtype dtype = WireDtype::kI8;
   PlanOptions plan;
-  uint64_t global_batch_size = 256;  // Rows of a step, over all ranks.
+  uint64_t global_batch_size = 256;  // Rows of a step, summed over all ranks.
   Remainder remainder = Remainder::kDrop;
-  uint64_t epochs = 1;     // 0: without end.
-  uint64_t max_steps = 0;  // 0: no limit.
+  uint64_t epochs = 1;     // 0 means no end.
+  uint64_t max_steps = 0;  // 0 means no limit.
   uint32_t rank = 0;
   uint32_t world_size = 1;
-  std::optional<Cursor> start;  // Absent: the beginning of epoch 0.
+  std::optional<Cursor> start;  // Absent means the beginning of epoch 0.
   bool record_ids = false;      // Fill in Batch::record_ids().
   // Servers send a CRC-32C with every part, and the loader verifies it; "local:" ignores this. If a
   // part fails, the loader breaks its server's stream and requests the rows again.
   bool checksums = false;
-  // What to do with a record that two servers agree was damaged after it was indexed, or that the
-  // spec cannot decode.
+  // Applies to a record that two servers agree was damaged after it was indexed, or that the spec
+  // cannot decode.
   OnError on_error = OnError::kFail;
   // Receives one line for each thing that an operator should know: replaced records, servers that
-  // are late or away. Called on a thread of the loader, which waits for it. It may call stats() and
+  // are late or away. A thread of the loader calls it and waits for it. It may call stats() and
   // Close().
   std::function<void(absl::string_view)> report = nullptr;
-  // Memory of all slots together, in bytes. There are at least two slots. 0: 64 MiB, or four slots
-  // if they take more.
+  // Memory of all slots together, in bytes. There are at least two slots. 0 means 64 MiB, or four
+  // slots if they take more.
   uint64_t look_ahead_bytes = 0;
-  // How long to go on without any usable server before failing.
+  // The loader fails when no server was usable for this long.
   absl::Duration server_timeout = absl::Seconds(30);
-  uint32_t local_threads = 0;               // "local:" only; 0: the cores this process may use.
-  uint64_t local_memory_budget = 0;         // "local:" only; 0: a quarter of the memory limit.
-  SlotAllocator* slot_allocator = nullptr;  // Null: plain memory. Must outlive the loader.
-  SpanSink* spans = nullptr;  // Spans of its threads and of those of "local:". Null: none.
+  // For "local:" only. 0 means the cores this process may use.
+  uint32_t local_threads = 0;
+  // For "local:" only. 0 means a quarter of the memory limit.
+  uint64_t local_memory_budget = 0;
+  // Must outlive the loader. May be null; then slots have plain memory.
+  SlotAllocator* slot_allocator = nullptr;
+  // Gets the spans of its threads and of those of "local:". May be null.
+  SpanSink* spans = nullptr;
 
   // The checks that Open() makes first. kInvalidArgument: the message names the option and the
   // values that it accepts. Open() checks the numbers that depend on the data.
@@ -105,9 +109,9 @@ class Batch {
   Batch(Batch&&) noexcept;
   Batch& operator=(Batch&&) noexcept;
 
-  uint64_t step() const;       // How many steps this loader handed out before it.
+  uint64_t step() const;       // Number of steps that this loader handed out before it.
   uint64_t epoch() const;      // Epoch of the global batch's first row.
-  uint64_t position() const;   // Position in that epoch of the same row.
+  uint64_t position() const;   // Position of that row in its epoch.
   uint64_t first_row() const;  // Index in the global batch of this rank's first row.
   size_t global_rows() const;  // Rows of the global batch.
   bool last_of_epoch() const;  // No later batch begins in the same epoch.
@@ -119,10 +123,10 @@ class Batch {
   // must give the tensor `ragged`, or `pad` with a length_tensor. kNotFound: no tensor has that
   // name. kInvalidArgument: no tensor has its lengths.
   absl::StatusOr<RaggedTensor> Ragged(absl::string_view name) const;
-  // Where to resume after this batch was consumed: the end of the global batch. The same on all
-  // ranks.
+  // The cursor that resumes after this batch was consumed: the end of the global batch. It is the
+  // same on all ranks.
   const Cursor& cursor() const;
-  // The numbers that the rows' records have over the manifest. Empty unless
+  // The numbers of the rows' records in the manifest, counted over all shards. Empty unless
   // LoaderOptions::record_ids is set.
   std::span<const uint64_t> record_ids() const;
 
@@ -134,7 +138,7 @@ class Batch {
   Slot* slot_ = nullptr;
 };
 
-// Counters begin at Open().
+// Counts since Open().
 struct LoaderStats {
   struct Server {
     std::string address;
@@ -144,19 +148,21 @@ struct LoaderStats {
     uint64_t bytes = 0;
     uint64_t windows = 0;
     uint64_t requests_in_flight = 0;
-    uint64_t lost_requests = 0;  // In flight when the stream broke; requested again elsewhere.
+    // Requests in flight when the stream broke. They were sent again elsewhere.
+    uint64_t lost_requests = 0;
     uint64_t stream_breaks = 0;
     uint64_t checksum_failures = 0;  // Parts whose checksum did not match.
-    uint64_t backoffs = 0;       // How often the loader waited before it tried the server again.
-    uint64_t late_requests = 0;  // Requests that missed their deadline.
+    // Number of times that the loader waited before it tried the server again.
+    uint64_t backoffs = 0;
+    uint64_t late_requests = 0;        // Requests that missed their deadline.
     uint64_t windows_handed_over = 0;  // Windows taken from it because it was late or silent.
     // Windows that it loaded although another server had to load them too.
     uint64_t extra_loads = 0;
-    // "ok": parts come through shared memory. Empty: the server did not offer it. Otherwise why
-    // not.
+    // "ok" if parts come through shared memory, empty if the server did not offer it, otherwise the
+    // reason why they do not.
     std::string shared_memory;
-    // Why there is no further connection although the server has work for it. Empty: this is not
-    // so.
+    // The reason why there is no further connection although the server has work for it; empty if
+    // this is not so.
     std::string no_further_connection;
     std::string problem;  // Why the server is not connected, if that is known.
   };
@@ -172,12 +178,13 @@ struct LoaderStats {
   absl::Duration scheduling;
   uint64_t slots = 0;
   uint64_t slot_bytes = 0;  // Bytes of each slot.
-  // Why some servers of dns:/// or file: may be missing or out of date. Empty: all is well.
+  // The reason why some servers of dns:/// or file: may be missing or out of date; empty if none
+  // are.
   std::string servers_problem;
   // With OnError::kReplace, the damaged records that others replace: "SHARD: chunk at offset N,
   // record R (record M of the shard)".
   std::vector<std::string> damaged;
-  uint64_t replaced_records = 0;  // How many records `damaged` stands for.
+  uint64_t replaced_records = 0;  // Number of records that `damaged` stands for.
   // With OnError::kReplace, rows that others replace because their records cannot be decoded.
   uint64_t undecodable_rows = 0;
   // Images of the rows received, including batches that were not handed out yet. A row counts once,
@@ -235,10 +242,10 @@ class Loader {
 
   // Identifies the order that a cursor belongs to: a hash of content, split, seed and plan options.
   virtual uint64_t order_fingerprint() const = 0;
-  // How many steps an epoch has, full and short.
+  // Number of steps in an epoch, full and short.
   virtual uint64_t steps_per_epoch() const = 0;
-  // How many steps `epochs` leave from the start on, regardless of max_steps; 2^64 - 1: without
-  // end.
+  // Number of steps that `epochs` leave from the start on, regardless of max_steps; 2^64 - 1 if
+  // they have no end.
   virtual uint64_t steps_left() const = 0;
 
  protected:

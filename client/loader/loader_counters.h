@@ -21,7 +21,7 @@ class LoaderCounters {
  public:
   LoaderCounters(uint64_t slots, const SlotLayout& layout);
 
-  // The server has a new stream. Forgets how its last stream was connected.
+  // Call this when the server has a new stream. Forgets how its last stream was connected.
   void BeginStream(uint32_t server, const std::string& address);
   void CountWindow(uint32_t server);
   // `images` are those of the part's rows that were taken.
@@ -35,7 +35,8 @@ class LoaderCounters {
   void AddDamage(uint64_t records, std::string name);
   void AddUndecodable(uint64_t rows);
 
-  // The consumer waits. Until EndWait(), stats() count the time that has passed as waited.
+  // Call this when the consumer begins to wait. Until EndWait(), stats() count the time that has
+  // passed as waited.
   void BeginWait(absl::Time start);
   void EndWait(absl::Time start);
   void CountBatch(size_t rows);

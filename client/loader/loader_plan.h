@@ -11,13 +11,13 @@
 
 namespace penstock {
 
-// Errors as Plan::Create(). REQUIRES: options.manifest is not null.
+// Fails as Plan::Create() does. REQUIRES: options.manifest is not null.
 absl::StatusOr<Plan> MakePlan(const LoaderOptions& options);
 
 // A status has a payload of this name if options.start caused it.
 inline constexpr char kCursorPayload[] = "penstock/cursor";
 
-// Makes the steps from options.start on, ignoring max_steps. Errors as Steps::Create().
+// Makes the steps from options.start on, ignoring max_steps. Fails as Steps::Create() does.
 // kFailedPrecondition: the cursor belongs to another order.
 absl::StatusOr<Steps> MakeSteps(const LoaderOptions& options, const Plan& plan);
 
@@ -31,7 +31,7 @@ struct LoaderParts {
 // Errors: those of Loader::Open() that need neither a server nor a shard.
 absl::StatusOr<LoaderParts> MakeParts(const LoaderOptions& options);
 
-// How many slots the loader has.
+// Returns the number of slots of the loader.
 uint32_t NumSlotsOf(const LoaderOptions& options, size_t slot_bytes, const Steps& steps);
 
 // Makes the options of the streams that a loader opens to every server.

@@ -20,11 +20,11 @@ struct LoaderShape {
   // Absent unless options.record_ids is set.
   std::optional<size_t> record_ids_offset = std::nullopt;
   size_t slot_bytes = 0;           // At least 1.
-  uint32_t slots = 0;              // How many slots Loader::Open() would allocate.
-  uint64_t max_rows = 0;           // The most rows in a slot.
-  uint64_t order_fingerprint = 0;  // As Loader::order_fingerprint().
-  uint64_t epoch_rows = 0;         // Records of the split.
-  Steps steps;                     // From options.start on, ignoring max_steps.
+  uint32_t slots = 0;              // Number of slots that Loader::Open() would allocate.
+  uint64_t max_rows = 0;           // Maximum number of rows in a slot.
+  uint64_t order_fingerprint = 0;  // The same as Loader::order_fingerprint().
+  uint64_t epoch_rows = 0;         // Number of records of the split.
+  Steps steps;                     // The steps from options.start on, ignoring max_steps.
 };
 
 // Reads no shard and asks no server. Errors: those of Loader::Open() that only the options and the

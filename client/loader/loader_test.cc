@@ -28,7 +28,7 @@ using ::testing::Lt;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// What a loader handed out until its end.
+// Everything that a loader handed out until its end.
 struct Read {
   std::string digest;
   std::vector<uint64_t> records;
@@ -243,7 +243,7 @@ TEST_F(LoaderTest, CloseEndsABlockedNext) {
 
 TEST_F(LoaderTest, FillsNoSlotThatIsReleasedAfterClose) {
   LoaderOptions options = data_.Options();
-  options.look_ahead_bytes = 1;  // Leaves two slots.
+  options.look_ahead_bytes = 1;  // This leaves two slots.
   ASSERT_OK_AND_ASSIGN(const auto loader, Loader::Open(options));
   std::vector<Batch> held(loader->stats().slots);
   for (Batch& batch : held) ASSERT_TRUE(loader->Next(batch).value());
@@ -252,7 +252,7 @@ TEST_F(LoaderTest, FillsNoSlotThatIsReleasedAfterClose) {
   loader->Close();
   held.clear();
   loader->NoteWaiting(2);
-  absl::SleepFor(absl::Milliseconds(100));  // Time in which it would have been filled.
+  absl::SleepFor(absl::Milliseconds(100));  // In this time a free slot would have been filled.
   EXPECT_THAT(rows, ElementsAreArray(before));
 }
 
@@ -520,7 +520,7 @@ TEST_F(LoaderTest, TheFirstRecordsThatCannotBeDecodedAreNamed) {
   EXPECT_THAT(reports, Contains(HasSubstr("; further ones are counted")));
 }
 
-// The row would be no smaller on another server, or later.
+// The row would be no smaller on another server, or at a later time.
 TEST_F(LoaderTest, ARowThatNoServerSendsIsRefusedBeforeAnyIsAsked) {
   options_.dtype = WireDtype::kF64;
   options_.spec.add_tensor()->set_name("large");

@@ -1,4 +1,4 @@
-// How many batches a loader fetches ahead.
+// Computes how many batches a loader fetches ahead.
 #ifndef PENSTOCK_CLIENT_LOADER_LOOK_AHEAD_H_
 #define PENSTOCK_CLIENT_LOADER_LOOK_AHEAD_H_
 

@@ -14,7 +14,8 @@ namespace {
 constexpr absl::Duration kMinPause = absl::Milliseconds(100);
 constexpr absl::Duration kMaxPause = absl::Seconds(1);
 
-// Whether the same server may have the manifest a moment later: it starts, drains, or is busy.
+// Whether the same server may have the manifest a moment later, because it starts, drains, or is
+// busy.
 bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
 }
@@ -32,7 +33,7 @@ absl::StatusOr<Manifest> ManifestFetch::Run(std::unique_ptr<ServerSource> source
   while (true) {
     const ServerSet known = Known();
     for (const std::string& address : Askable(known)) {
-      // However short the timeout is, one server gets all the time it needs.
+      // However short the timeout is, the first server gets all the time it needs.
       const absl::Duration left = failures_.empty() ? absl::InfiniteDuration() : Left();
       if (left <= absl::ZeroDuration()) break;
       absl::StatusOr<Manifest> manifest = Ask(address, left);
@@ -59,7 +60,7 @@ absl::Duration ManifestFetch::Left() const {
 
 void ManifestFetch::OnFailure(const std::string& address, absl::Status failure) {
   if (absl::IsResourceExhausted(failure)) {
-    // Many ranks that start at once take turns, however long it takes until all of them have the
+    // Many ranks that start at once take turns, so it may take long until all of them have the
     // manifest.
     alive_ = options_.now();
     if (!told_of_wait_ && absl::FromChrono(alive_ - began_) > options_.timeout && options_.report) {

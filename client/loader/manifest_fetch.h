@@ -25,12 +25,12 @@ struct ManifestFetchOptions {
   // sent nothing for `patience`.
   std::function<absl::StatusOr<std::string>(const std::string& address, absl::Duration patience)>
       ask;
-  // Which server of a set is asked first: its index, modulo the number of servers.
+  // Index, modulo the number of servers, of the server of a set that is asked first.
   size_t first = 0;
-  // How long to go on without a usable server. A busy server is usable: it is asked again for as
-  // long as it takes.
+  // Time after which the fetch fails without a usable server. A busy server is usable: it is asked
+  // again for as long as it takes.
   absl::Duration timeout = absl::Seconds(30);
-  // An error that it returns ends the fetch. Null: never called.
+  // An error that it returns ends the fetch. May be null.
   std::function<absl::Status()> check;
   // Called once, when the wait for a busy server gets longer than `timeout`.
   std::function<void(absl::string_view)> report = nullptr;
@@ -42,7 +42,7 @@ class ManifestFetch {
  public:
   explicit ManifestFetch(ManifestFetchOptions options) : options_(std::move(options)) {}
 
-  // Call it once. Errors as FetchManifest().
+  // Call it once. Fails as FetchManifest() does.
   absl::StatusOr<Manifest> Run(std::unique_ptr<ServerSource> source);
 
   // After success: which server gave the manifest, and why others did not. "A; not from B:
@@ -69,7 +69,7 @@ class ManifestFetch {
   std::map<std::string, absl::Status> failures_;  // The last failure of each server that was asked.
   std::string giver_;
   Clock::time_point began_;
-  Clock::time_point alive_;  // When a server was last known to live; initially the start.
+  Clock::time_point alive_;  // Time at which a server was last known to live; initially the start.
   bool told_of_wait_ = false;
   Mutex mutex_;
   CondVar changed_;

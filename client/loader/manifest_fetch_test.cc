@@ -1,4 +1,4 @@
-// Which servers are asked for a manifest, how often, and what the error says if none has it.
+// Tests which servers are asked for a manifest, how often, and what the error says if none has it.
 #include "client/loader/manifest_fetch.h"
 
 #include <algorithm>
@@ -86,7 +86,7 @@ class ManifestFetchTest : public ::testing::Test {
   std::vector<std::string> asked_;
   std::vector<absl::Duration> patience_;
   std::function<void()> when_asked_;
-  ServerSource::OnSet tell_;     // Set by TellingServers.
+  ServerSource::OnSet tell_;     // Set by TellingServers; reports a set to the owner.
   std::chrono::seconds now_{0};  // How far the test's time is ahead of the clock.
   std::vector<std::string> told_;
   std::string giver_;

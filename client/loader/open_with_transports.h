@@ -1,4 +1,4 @@
-// Opens a loader with transports of the caller's. For tests that replace them.
+// Opens a loader with transports that the caller provides. For tests that replace them.
 #ifndef PENSTOCK_CLIENT_LOADER_OPEN_WITH_TRANSPORTS_H_
 #define PENSTOCK_CLIENT_LOADER_OPEN_WITH_TRANSPORTS_H_
 

@@ -16,7 +16,7 @@ namespace penstock {
 // for each of its values instead: value k of row i is range i * count + k.
 struct RaggedTensor {
   Dtype dtype = Dtype::kU8;
-  std::vector<uint32_t> item_shape;  // Empty: items are scalars.
+  std::vector<uint32_t> item_shape;  // Empty if items are scalars.
   std::vector<uint8_t> values;       // Row-major [offsets.back(), item_shape...].
   std::vector<int64_t> offsets;      // One entry more than ranges; the first is 0.
 };

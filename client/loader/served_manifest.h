@@ -1,4 +1,4 @@
-// Manifests that are on the servers, so that a trainer needs no shared disk.
+// Fetches manifests that are on the servers, so that a trainer needs no shared disk.
 //
 //   options.servers = "dns:///penstock:7070";
 //   if (IsServedManifest(name)) {

@@ -28,8 +28,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// The set that a test reports, and how often it was asked to look again. Must outlive its source.
-// Thread-safe.
+// The set that a test reports, and the number of times that the source was asked to look again.
+// Must outlive its source. Thread-safe.
 class Told {
  public:
   void Tell(std::vector<std::string> addresses, absl::Status problem = absl::OkStatus(),
@@ -78,7 +78,8 @@ class ServerSetsTest : public ::testing::Test {
   ServerSetsTest() {
     options_.global_batch_size = 32;
     options_.epochs = 0;
-    options_.look_ahead_bytes = 200'000;  // Small, so that most rows are still to be requested.
+    // It is small, so that most rows are still to be requested.
+    options_.look_ahead_bytes = 200'000;
     options_.server_timeout = absl::Seconds(60);
   }
 

@@ -1,4 +1,4 @@
-// Where the tensors of a batch are in its slot, and where they are in a part.
+// Computes where the tensors of a batch lie in its slot, and where they lie in a part.
 #ifndef PENSTOCK_CLIENT_LOADER_SLOT_LAYOUT_H_
 #define PENSTOCK_CLIENT_LOADER_SLOT_LAYOUT_H_
 
@@ -21,14 +21,14 @@ class SlotLayout {
  public:
   SlotLayout(const Program& program, bool record_ids, uint64_t max_rows);
 
-  // Without the tensor of record ids.
+  // All tensors except that of record ids.
   std::span<const TensorInfo> tensors() const { return tensors_; }
   bool record_ids() const { return record_ids_; }
   uint64_t max_rows() const { return max_rows_; }
   // Bytes of a row over all tensors, as on the wire.
   size_t row_bytes() const { return row_bytes_; }
   size_t slot_bytes() const { return slot_bytes_; }
-  // Where tensor i begins. Index tensors().size() is the tensor of record ids.
+  // Offset of tensor i in the slot. Index tensors().size() is the tensor of record ids.
   size_t offset(size_t i) const { return fields_[i].slot_offset; }
 
   // Copies rows of a part into a slot. REQUIRES: payload.size() == part_rows * row_bytes(); the
@@ -44,7 +44,7 @@ class SlotLayout {
  private:
   struct Field {
     size_t row_bytes = 0;
-    size_t row_offset = 0;  // Bytes of a row's earlier tensors.
+    size_t row_offset = 0;  // Bytes that a row has in earlier tensors.
     size_t slot_offset = 0;
   };
   void AddField(size_t row_bytes);

@@ -19,8 +19,8 @@ struct TensorView {
   std::span<const uint32_t> shape;  // Shape of one row.
   size_t row_bytes = 0;             // product(shape) * DtypeSize(dtype).
   std::span<const uint8_t> bytes;   // rows * row_bytes.
-  // Index, in Batch::tensors(), of the tensor that says how many items of each row are real.
-  // Absent: there is none.
+  // Index, in Batch::tensors(), of the tensor that says how many items of each row are real; absent
+  // if there is none.
   std::optional<size_t> lengths = std::nullopt;
 };
 

@@ -22,13 +22,13 @@ using TransportFactory =
 // `local` is used for "local:", `network` for all other addresses.
 TransportFactory MakeTransportFactory(const EngineOptions& local, const NetworkOptions& network);
 
-// Makes a transport over the network. Errors as CheckNetworkOptions() and CheckLimitsForGrpc().
+// Makes a transport over the network. Fails as CheckNetworkOptions() and CheckLimitsForGrpc() do.
 // kInvalidArgument also for too many connections. kUnimplemented: this build has no gRPC.
 absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::string& address,
                                                                 const NetworkOptions& network);
 
-// Returns the manifest that a server has at `path` beneath its root. Errors as CallForManifest().
-// kUnimplemented: this build has no gRPC.
+// Returns the manifest that a server has at `path` beneath its root. Fails as CallForManifest()
+// does. kUnimplemented: this build has no gRPC.
 absl::StatusOr<std::string> AskForManifest(const std::string& address,
                                            const NetworkOptions& network, const std::string& path,
                                            const ManifestLimits& limits);

@@ -10,11 +10,11 @@
 
 namespace penstock {
 
-// Returns names such as "extra", "list words". Empty if the spec does not compile.
+// Returns names such as "extra", "list words"; empty if the spec does not compile.
 std::vector<std::string> UnreadBySpec(const v1::DecodeSpec& spec, const FeatureSummary& features);
 
-// Returns "not read by the spec: extra, list words", with at most 16 names. Empty if the spec reads
-// all.
+// Returns "not read by the spec: extra, list words", with at most 16 names; empty if the spec reads
+// all features.
 std::string UnreadNote(const v1::DecodeSpec& spec, const FeatureSummary& features);
 
 }  // namespace penstock

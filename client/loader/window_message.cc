@@ -26,7 +26,7 @@ ChunkRef MakeChunkRef(const ChunkInfo& chunk, uint32_t shard) {
   return ref;
 }
 
-// Adds those of `damaged` that are in the message's chunks.
+// Adds the records of `damaged` that are in the message's chunks.
 void AddDamaged(std::span<const Damage> damaged, OpenWindow& message) {
   for (const Damage& damage : damaged) {
     for (uint32_t i = 0; i < message.chunks.size(); ++i) {
@@ -38,8 +38,8 @@ void AddDamaged(std::span<const Damage> damaged, OpenWindow& message) {
   }
 }
 
-// The chunk's number in the manifest; absent if the manifest does not know it. The chunks of a
-// shard are consecutive, ordered by offset.
+// Returns the chunk's number in the manifest, or nullopt if the manifest does not know it. The
+// chunks of a shard are consecutive, ordered by offset.
 std::optional<uint32_t> ChunkOf(const Manifest& manifest, const ShardPaths& shards,
                                 const Damage& damage) {
   const auto path = std::find(shards.paths.begin(), shards.paths.end(), damage.shard);
@@ -58,7 +58,7 @@ std::optional<uint32_t> ChunkOf(const Manifest& manifest, const ShardPaths& shar
   return std::nullopt;
 }
 
-// Null if no shard's path is absolute.
+// Returns null if no shard's path is absolute.
 const ShardInfo* FirstAbsolute(const Manifest& manifest) {
   const auto shards = manifest.shards();
   const auto found = std::find_if(shards.begin(), shards.end(),
@@ -134,7 +134,7 @@ OpenWindow MakeWindowMessage(const Manifest& manifest, const ShardPaths& shards,
   message.rows = window.order->WindowRows(window.id);
   message.needed_at = window.needed_at;
   message.augmentation_key = window.order->augmentation_key();
-  std::vector<uint32_t> shard_numbers;  // In the order of message.shards.
+  std::vector<uint32_t> shard_numbers;  // Numbers of the shards, in the order of message.shards.
   const auto add = [&](uint32_t number) {
     const ChunkInfo chunk = manifest.chunk(number);
     // A window has few chunks, most of them of different shards, so a search is cheaper than a

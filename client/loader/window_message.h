@@ -16,8 +16,8 @@ namespace penstock {
 
 // The paths by which servers find shards beneath their data root.
 struct ShardPaths {
-  std::string data_root;           // For "local:", the server in this process.
-  std::vector<std::string> paths;  // By shard; relative to the data root.
+  std::string data_root;           // The data root of "local:", the server in this process.
+  std::vector<std::string> paths;  // Path of each shard, relative to the data root.
 
   // Checks that "local:" can read every shard with this data root; empty means the manifest's own
   // folder. kPermissionDenied: a shard's path is absolute, and `data_root` is empty. With "/" it
@@ -29,7 +29,8 @@ struct ShardPaths {
   static ShardPaths Make(const Manifest& manifest, std::string data_root);
 };
 
-// How many records `damage` stands for; 1 if the manifest does not know its chunk. O(chunks).
+// Returns the number of records that `damage` stands for; 1 if the manifest does not know its
+// chunk. O(chunks).
 uint64_t CountDamaged(const Manifest& manifest, const ShardPaths& shards, const Damage& damage);
 
 // "a.tfrecord: chunk at offset 65536, record 3 (record 1203 of the shard)". Both numbers count from
@@ -40,7 +41,7 @@ std::string NameDamage(const Manifest& manifest, const ShardPaths& shards, const
 // The same text for a record, given by its ordinal. REQUIRES: the manifest has it.
 std::string NameRecord(const Manifest& manifest, const ShardPaths& shards, uint64_t ordinal);
 
-// The chunk that `damage` is in. Absent: the manifest has no such chunk. O(shards).
+// Returns the chunk that `damage` is in, or nullopt if the manifest has no such chunk. O(shards).
 std::optional<ChunkRecords> FindDamage(const Manifest& manifest, const ShardPaths& shards,
                                        const Damage& damage);
 

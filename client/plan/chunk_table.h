@@ -1,4 +1,4 @@
-// What the plan needs to know of a manifest: two numbers for each chunk.
+// The facts that the plan needs about a manifest: two numbers for each chunk.
 #ifndef PENSTOCK_CLIENT_PLAN_CHUNK_TABLE_H_
 #define PENSTOCK_CLIENT_PLAN_CHUNK_TABLE_H_
 
@@ -12,7 +12,7 @@ namespace penstock {
 
 // One entry for each chunk, in the manifest's order.
 struct ChunkTable {
-  std::vector<uint32_t> rows;   // Records of the split; may be 0.
+  std::vector<uint32_t> rows;   // Number of records of the split; may be 0.
   std::vector<uint32_t> bytes;  // Size in memory, after decompression.
   uint64_t content_fingerprint = 0;
 };

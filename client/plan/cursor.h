@@ -13,7 +13,7 @@ namespace penstock {
 struct Cursor {
   uint64_t order_fingerprint = 0;
   uint64_t epoch = 0;
-  uint64_t position = 0;  // Position of the next row, over all ranks.
+  uint64_t position = 0;  // Position of the next row, counted over all ranks.
 
   // Returns text such as "ps1-0123456789abcdef-3-81920".
   std::string ToString() const;

@@ -1,4 +1,5 @@
-// Any text: Cursor::Parse() returns, and what it accepts is written back byte for byte.
+// Feeds any text to Cursor::Parse(). It must return, and what it accepts is written back byte for
+// byte.
 #include <cstdint>
 #include <cstdlib>
 

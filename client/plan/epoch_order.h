@@ -65,15 +65,15 @@ class EpochOrder {
   // the split. Valid while this object lives.
   std::span<const uint32_t> WindowChunks(WindowId id) const;
   uint32_t WindowRows(WindowId id) const;
-  // The n-th chunk, counted from 0, of those that follow the window in the epoch's order of chunks.
-  // That order continues at its beginning after its last chunk, and leaves out chunks without rows
-  // of the split. Absent: only the window's own chunks are left.
+  // Returns the n-th chunk, counted from 0, of those that follow the window in the epoch's order of
+  // chunks. That order continues at its beginning after its last chunk, and leaves out chunks
+  // without rows of the split. Returns nullopt if only the window's own chunks are left.
   std::optional<uint32_t> SpareChunk(WindowId id, uint32_t n) const;
-  // The key of the permutation of the window's rows. Without meaning in a plan that does not
+  // The key of the permutation of the window's rows. It has no meaning in a plan that does not
   // shuffle.
   uint64_t WindowKey(WindowId id) const;
 
-  // AugmentationKeyOf() the plan's seed and this epoch.
+  // AugmentationKeyOf(), applied to the plan's seed and this epoch.
   uint64_t augmentation_key() const;
 
   // O(lanes + log windows). REQUIRES: position < rows().
@@ -121,12 +121,12 @@ class EpochOrder::Walker {
   const EpochOrder* order_;
   uint64_t position_ = 0;
   uint64_t round_begin_ = 0;  // Row at which the round begins, in every lane.
-  uint64_t taken_ = 0;        // Rows of the current strip that were taken.
+  uint64_t taken_ = 0;        // Rows already taken from the current strip.
   // The lanes of this round. The first kept_ of them are known to take part in the next round too.
   std::vector<uint32_t> live_;
   size_t kept_ = 0;
   size_t current_ = 0;  // Index into live_.
-  // For each lane, the number of its current window or of an earlier one.
+  // The number of each lane's current window or of an earlier one.
   std::vector<uint32_t> window_;
 };
 

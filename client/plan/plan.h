@@ -1,4 +1,5 @@
-// The plan: from a chunk table and options, which records come in which order in every epoch.
+// The plan: decides, from a chunk table and options, which records come in which order in every
+// epoch.
 #ifndef PENSTOCK_CLIENT_PLAN_PLAN_H_
 #define PENSTOCK_CLIENT_PLAN_PLAN_H_
 
@@ -23,7 +24,7 @@ class Plan {
   // records.
   static absl::StatusOr<Plan> Create(ChunkTable table, const PlanOptions& options);
 
-  // Records of the split: the rows of every epoch.
+  // Number of records of the split, which is the number of rows of every epoch.
   uint64_t rows() const { return rows_; }
   // The options with every default resolved: `lanes` is at most the number of chunks, and
   // `strip_rows` is not 0. Without shuffling there is one lane, a window is one chunk, and
@@ -34,7 +35,7 @@ class Plan {
   bool shuffle() const { return options_.shuffle; }
 
   uint32_t num_chunks() const { return static_cast<uint32_t>(table_.rows.size()); }
-  // How many records of the split the chunk has. REQUIRES: chunk < num_chunks().
+  // Number of records of the split in the chunk. REQUIRES: chunk < num_chunks().
   uint32_t chunk_rows(uint32_t chunk) const { return table_.rows[chunk]; }
   // The chunk's size in memory, after decompression. REQUIRES: chunk < num_chunks().
   uint32_t chunk_bytes(uint32_t chunk) const { return table_.bytes[chunk]; }
@@ -43,7 +44,7 @@ class Plan {
   // options and kOrderVersion.
   uint64_t fingerprint() const { return fingerprint_; }
 
-  // O(chunks); bench/plan_bench.cc measures it.
+  // Computes the order of an epoch. O(chunks); bench/plan_bench.cc measures it.
   EpochOrder Epoch(uint64_t epoch) const { return EpochOrder(table_, options_, epoch); }
 
  private:

@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// Servers refuse windows of more chunks.
+// Maximum number of chunks in a window. Servers refuse larger ones.
 inline constexpr uint32_t kMaxWindowChunks = 4096;
 
 struct PlanOptions {
@@ -17,12 +17,12 @@ struct PlanOptions {
   bool shuffle = true;
   uint32_t lanes = 64;          // L
   uint32_t window_chunks = 16;  // K, at most kMaxWindowChunks
-  uint32_t strip_rows = 0;      // S; 0: min(16, mean window rows / 16), at least 1.
+  uint32_t strip_rows = 0;      // S. 0 means min(16, mean window rows / 16), but at least 1.
   // A window also closes before it would pass this many bytes.
   uint64_t max_window_bytes = uint64_t{64} << 20;
 };
 
-// What happens to the rows after the last full step of an epoch.
+// The rule for the rows after the last full step of an epoch.
 enum class Remainder : uint8_t {
   kDrop,   // They are left out.
   kShort,  // They form a shorter step.

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// Rule 5 of docs/concepts/order.md, taken literally: cuts every lane into strips, then deals them
+// Takes rule 5 of docs/concepts/order.md literally: cuts every lane into strips, then deals them
 // out round by round.
 std::vector<Location> OrderByDefinition(const Plan& plan, const EpochOrder& order) {
   std::vector<std::vector<Location>> lanes(order.num_lanes());

@@ -29,7 +29,7 @@ bool Rounds::AnyEnds(uint64_t begin) const {
 
 Rounds::LaneRow Rounds::Locate(uint64_t position) const {
   uint64_t low = 0;  // A round that begins at or before `position`.
-  uint64_t high = ascending_.back() / strip_rows_ + 1;  // One that begins after it.
+  uint64_t high = ascending_.back() / strip_rows_ + 1;  // A round that begins after `position`.
   while (high - low > 1) {
     const uint64_t middle = low + (high - low) / 2;
     (RowsBefore(middle * strip_rows_) <= position ? low : high) = middle;

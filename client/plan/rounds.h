@@ -1,4 +1,4 @@
-// How lanes of different lengths take turns: S rows of each, round after round.
+// Rounds: lanes of different lengths take turns, and each gives S rows in a round.
 #ifndef PENSTOCK_CLIENT_PLAN_ROUNDS_H_
 #define PENSTOCK_CLIENT_PLAN_ROUNDS_H_
 
@@ -25,7 +25,8 @@ class Rounds {
   uint32_t num_lanes() const { return static_cast<uint32_t>(lane_rows_.size()); }
   uint64_t lane_rows(uint32_t lane) const { return lane_rows_[lane]; }
 
-  // Whether any lane has its last strip in the round that begins at row `begin`. O(log lanes).
+  // Whether any lane has its last strip in the round that begins at row `begin` of each lane. O(log
+  // lanes).
   bool AnyEnds(uint64_t begin) const;
 
   // O(lanes). REQUIRES: position < rows().
@@ -34,9 +35,9 @@ class Rounds {
   uint64_t Position(LaneRow at) const;
 
  private:
-  // How many rows all lanes have before `lane_row`. REQUIRES: lane_row is a multiple of S.
+  // Number of rows before `lane_row`, summed over all lanes. REQUIRES: lane_row is a multiple of S.
   uint64_t RowsBefore(uint64_t lane_row) const;
-  // How many rows the strip of `lane` has that begins at `lane_row`; 0 past the lane's end.
+  // Number of rows in the strip of `lane` that begins at `lane_row`; 0 past the lane's end.
   uint64_t StripRows(uint32_t lane, uint64_t lane_row) const;
 
   std::vector<uint64_t> lane_rows_;

@@ -1,4 +1,4 @@
-// Which records form a step.
+// Computes which records form a step.
 #ifndef PENSTOCK_CLIENT_PLAN_STEP_ROWS_H_
 #define PENSTOCK_CLIENT_PLAN_STEP_ROWS_H_
 
@@ -24,8 +24,8 @@ struct RowRef {
 std::vector<RowRef> WindowOrder(const Plan& plan, const EpochOrder& order, WindowId id);
 
 struct StepRow {
-  uint64_t row = 0;       // In the global batch.
-  uint64_t position = 0;  // In epoch window.epoch.
+  uint64_t row = 0;       // Index of the row in the global batch.
+  uint64_t position = 0;  // Position of the row in epoch window.epoch.
   WindowId window;
   RowRef record;
 };

@@ -12,7 +12,7 @@ namespace {
 using Wide = unsigned __int128;
 
 constexpr uint64_t kWithoutEnd = std::numeric_limits<uint64_t>::max();
-// Leaves room to count upwards from any epoch that a cursor may name.
+// The limit leaves room to count upwards from any epoch that a cursor may name.
 constexpr uint64_t kMaxEpoch = uint64_t{1} << 62;
 
 uint64_t Saturate(Wide number) {

@@ -16,7 +16,7 @@ namespace penstock {
 struct StepOptions {
   uint64_t global_batch_size = 512;  // B
   Remainder remainder = Remainder::kDrop;
-  uint64_t epochs = 1;      // 0: without end.
+  uint64_t epochs = 1;      // 0 means no end.
   uint32_t rank = 0;        // r
   uint32_t world_size = 1;  // R
 };
@@ -28,7 +28,7 @@ struct EpochPosition {
   friend bool operator==(const EpochPosition&, const EpochPosition&) = default;
 };
 
-// Positions [position, position + rows) of an epoch. Never empty.
+// Positions [position, position + rows) of an epoch. It is never empty.
 struct RowRange {
   uint64_t epoch = 0;
   uint64_t position = 0;
@@ -38,11 +38,11 @@ struct RowRange {
 };
 
 struct Step {
-  EpochPosition begin;  // Where the global batch's first row is.
-  // Where to resume after the step. Its position is less than the epoch's rows.
+  EpochPosition begin;  // Place of the global batch's first row.
+  // The place at which to resume after the step. Its position is less than the epoch's rows.
   EpochPosition end;
   bool last_of_epoch = false;  // No later step begins in the same epoch.
-  // n, the rows of the global batch. Below B only for a short step.
+  // n, the number of rows of the global batch. It is less than B only for a short step.
   uint64_t rows = 0;
 
   // This rank's rows: [rn/R, (r+1)n/R) of the global batch.
@@ -54,8 +54,8 @@ struct Step {
   size_t num_ranges = 0;
 };
 
-// The steps from a position on. The remainder rule applies to the rows of each epoch that are left
-// from that position on. Every step is a function of its number, so nothing is remembered.
+// The steps from a position on. For each epoch, the remainder rule applies to the rows that are
+// left from that position on. Every step is a function of its number, so nothing is remembered.
 // Thread-safe.
 class Steps {
  public:
@@ -66,12 +66,12 @@ class Steps {
   static absl::StatusOr<Steps> Create(uint64_t epoch_rows, const StepOptions& options,
                                       EpochPosition start = {});
 
-  // 2^64 - 1: without end.
+  // 2^64 - 1 if the steps have no end.
   uint64_t num_steps() const { return num_steps_; }
-  // How many steps begin in an epoch that is read from its start.
+  // Number of steps that begin in an epoch that is read from its start.
   uint64_t steps_per_epoch() const;
-  // The most rows that any rank has in any step: ceil(B/R). A rank can have more rows of a short
-  // step than of a full one.
+  // Maximum number of rows that any rank has in any step: ceil(B/R). A rank can have more rows of a
+  // short step than of a full one.
   uint64_t max_rank_rows() const;
 
   // REQUIRES: i < num_steps().
@@ -79,10 +79,10 @@ class Steps {
 
  private:
   Steps(uint64_t epoch_rows, const StepOptions& options, EpochPosition start);
-  // How many steps kDrop or kShort makes of `rows` rows of one epoch.
+  // Number of steps that kDrop or kShort makes from `rows` rows of one epoch.
   uint64_t StepsOf(uint64_t rows) const;
   uint64_t CountSteps() const;
-  // The position `rows` rows after the first row of start_'s epoch.
+  // The place `rows` rows after the first row of start_'s epoch.
   EpochPosition After(unsigned __int128 rows) const;
   Step AtCarried(uint64_t i) const;
   Step AtWithinEpoch(uint64_t i) const;

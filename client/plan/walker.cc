@@ -68,7 +68,7 @@ bool EpochOrder::Walker::Next(uint64_t max_rows, WindowRun& run) {
 }
 
 void EpochOrder::Walker::Skip(uint64_t rows) {
-  // Beyond this many rounds a seek is cheaper than walking.
+  // For more rounds than this, a seek is cheaper than walking.
   constexpr uint64_t kRounds = 8;
   const Rounds& rounds = order_->rounds_;
   if (rows / rounds.strip_rows() > kRounds * rounds.num_lanes()) return Seek(position_ + rows);

@@ -12,9 +12,11 @@ namespace penstock {
 
 // The windows of all lanes, one lane after the other. Every window has at least one row.
 struct Windows {
-  std::vector<uint32_t> chunks;       // The chunks with rows, in the windows' order.
-  std::vector<uint32_t> first_chunk;  // Index into `chunks`; one entry more than windows.
-  std::vector<uint64_t> first_row;    // Counted over all lanes; one entry more than windows.
+  std::vector<uint32_t> chunks;  // The chunks with rows, in the windows' order.
+  // Index into `chunks` of each window's first chunk; one entry more than windows.
+  std::vector<uint32_t> first_chunk;
+  // First row of each window, counted over all lanes; one entry more than windows.
+  std::vector<uint64_t> first_row;
   // The number of each lane's first window; one entry more than lanes.
   std::vector<uint32_t> first_of_lane;
 

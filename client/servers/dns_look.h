@@ -1,4 +1,4 @@
-// The servers behind a DNS name.
+// Finds the servers behind a DNS name.
 #ifndef PENSTOCK_CLIENT_SERVERS_DNS_LOOK_H_
 #define PENSTOCK_CLIENT_SERVERS_DNS_LOOK_H_
 

@@ -17,7 +17,8 @@ namespace penstock {
 // Follows `servers` as long as it lives. Thread-safe.
 class KnownServers {
  public:
-  // kInvalidArgument: `servers` is no server list. kResourceExhausted: as ServerSource::Start().
+  // kInvalidArgument: `servers` is no server list. kResourceExhausted: ServerSource::Start()
+  // failed.
   static absl::StatusOr<std::unique_ptr<KnownServers>> Follow(absl::string_view servers);
 
   // The current servers, maybe none. `problem` is also set while a term has not reported its

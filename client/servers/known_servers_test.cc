@@ -21,7 +21,7 @@ absl::StatusOr<ServerSet> First(const std::string& servers, absl::Duration timeo
   return known->WaitForFirst(timeout);
 }
 
-// Waits until the servers are these. False: they were not within a minute.
+// Waits until the servers are these. Returns false if they were not within a minute.
 bool WaitForAddresses(KnownServers& known, const std::vector<std::string>& addresses) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (known.Now().addresses != addresses) {
@@ -70,7 +70,7 @@ TEST(KnownServersTest, SaysThatItDidNotWaitForEveryTerm) {
   const auto found = First("z:1,file:" + folder.File("nothing"), absl::ZeroDuration());
   ASSERT_THAT(found, IsOk());
   EXPECT_THAT(found->addresses, ElementsAre("z:1"));
-  // Set whether or not the file was looked for already.
+  // There is a problem whether or not the file was looked for already.
   EXPECT_FALSE(found->problem.ok());
 }
 

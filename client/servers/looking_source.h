@@ -16,7 +16,7 @@ namespace penstock {
 
 struct LookTimes {
   absl::Duration every;
-  absl::Duration retry_every;  // While the last look had a problem.
+  absl::Duration retry_every;  // Time between looks while the last one had a problem.
   absl::Duration refresh_gap;  // Minimum time between two looks.
 };
 

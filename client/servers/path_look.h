@@ -1,4 +1,4 @@
-// The servers named by a file, or by the files of a folder.
+// Finds the servers named by a file, or by the files of a folder.
 #ifndef PENSTOCK_CLIENT_SERVERS_PATH_LOOK_H_
 #define PENSTOCK_CLIENT_SERVERS_PATH_LOOK_H_
 
@@ -25,10 +25,10 @@ class PathWatch {
   // Watches this folder and no other from now on. If the folder does not exist yet, call Watch()
   // again later.
   void Watch(const std::string& folder);
-  // Whether the file `name` changed since the last call. If `name` is empty: whether any file
-  // changed.
+  // Returns whether the file `name` changed since the last call or, if `name` is empty, whether any
+  // file changed.
   bool TakeChanges(const std::string& name);
-  // Readable while there may be changes. -1: inotify is not available.
+  // A descriptor that is readable while there may be changes; -1 if inotify is not available.
   int descriptor() const { return inotify_.get(); }
 
  private:
@@ -44,8 +44,8 @@ class PathWatch {
 // that a file system that is away does not cost a job its servers. Not thread-safe.
 class PathLook final : public ServerLook {
  public:
-  static constexpr size_t kMaxFiles = 65'536;       // In a folder.
-  static constexpr size_t kMaxFileBytes = 4 << 20;  // About 200,000 servers.
+  static constexpr size_t kMaxFiles = 65'536;       // Maximum number of files in a folder.
+  static constexpr size_t kMaxFileBytes = 4 << 20;  // Enough for about 200,000 servers.
 
   explicit PathLook(std::string path);
 
@@ -54,16 +54,17 @@ class PathLook final : public ServerLook {
 
  private:
   struct File {
-    FileStamp stamp;                     // As of the last time that it was read.
-    std::vector<std::string> addresses;  // From the last time that it was valid.
+    FileStamp stamp;                     // The file's stamp when it was last read.
+    std::vector<std::string> addresses;  // The addresses in the file when it was last valid.
     absl::Status problem;
   };
-  using Files = std::map<std::string, File>;  // By name. A single file is called "".
+  using Files = std::map<std::string, File>;  // Keyed by name. A single file has the name "".
 
   // Replaces files_, or returns why it could not.
   absl::Status LookAtPath();
   absl::Status LookAtFolder();
-  // Adds the file called `name` to `files`, unless it is not a regular file. `path` is where it is.
+  // Adds the file called `name` to `files`, unless it is not a regular file. `path` is its full
+  // path.
   absl::Status LookAtFile(const std::string& name, const std::string& path, Files& files) const;
   ServerSet Known(absl::Status problem) const;
 

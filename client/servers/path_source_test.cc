@@ -90,7 +90,7 @@ TEST_F(PathLookTest, ARestartedServerReplacesItsAddress) {
   folder_.Write("new", "a:2\n");
   std::filesystem::rename(folder_.File("new"), folder_.File("one"));
   EXPECT_THAT(Look(folder_.path()).addresses, ElementsAre("a:2"));
-  folder_.Write("one", "a:3\n");  // In place, and with the same size.
+  folder_.Write("one", "a:3\n");  // Written in place, and with the same size.
   EXPECT_THAT(Look(folder_.path()).addresses, ElementsAre("a:3"));
 }
 

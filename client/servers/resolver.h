@@ -16,14 +16,14 @@ namespace penstock {
 class Resolver {
  public:
   virtual ~Resolver() = default;
-  // Returns every IPv4 and IPv6 address of `host`, as ADDRESS:PORT. Blocks. kCancelled: soon after
-  // `stop` is requested. kNotFound: there is no such name. kUnavailable: no name server could
-  // answer.
+  // Returns every IPv4 and IPv6 address of `host`, as ADDRESS:PORT. Blocks. Errors: kCancelled soon
+  // after `stop` is requested, kNotFound if there is no such name, kUnavailable if no name server
+  // could answer.
   virtual absl::StatusOr<std::vector<std::string>> Resolve(const std::string& host, uint16_t port,
                                                            const std::stop_token& stop) = 0;
 };
 
-// Uses getaddrinfo(3), so /etc/hosts, DNS and whatever else the system is configured for.
+// Uses getaddrinfo(3), which asks /etc/hosts, DNS and whatever else the system is configured for.
 std::shared_ptr<Resolver> MakeSystemResolver();
 
 }  // namespace penstock

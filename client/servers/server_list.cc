@@ -52,7 +52,7 @@ absl::StatusOr<ServerTerm> ParseDns(absl::string_view text) {
 
 absl::StatusOr<ServerTerm> ParsePath(absl::string_view text) {
   absl::string_view path = absl::StripPrefix(text, "file:");
-  if (absl::StartsWith(path, "///")) path.remove_prefix(2);  // As in a URI.
+  if (absl::StartsWith(path, "///")) path.remove_prefix(2);  // "///" begins the path, as in a URI.
   if (path.empty()) {
     return absl::InvalidArgumentError("servers: file: needs the path of a file or folder");
   }

@@ -11,16 +11,16 @@
 
 namespace penstock {
 
-// Means: decode in this process.
+// The server list that means: decode in this process.
 inline constexpr absl::string_view kLocalServer = "local:";
 
 struct ServerTerm {
   enum class Kind { kLocal, kAddress, kDns, kPath };
   Kind kind = Kind::kAddress;
-  std::string text = {};  // As it was written.
-  std::string host = {};  // kDns
-  uint16_t port = 0;      // kDns
-  std::string path = {};  // kPath
+  std::string text = {};  // The term as the user wrote it.
+  std::string host = {};  // Only for kDns.
+  uint16_t port = 0;      // Only for kDns.
+  std::string path = {};  // Only for kPath.
 
   // Whether the term names servers that come and go.
   bool is_live() const { return kind == Kind::kDns || kind == Kind::kPath; }
@@ -33,8 +33,8 @@ struct ServerTerm {
 // kInvalidArgument: anything else, a term that is named twice, or local: among others.
 absl::StatusOr<std::vector<ServerTerm>> ParseServerList(absl::string_view servers);
 
-// OK if `address` is HOST:PORT with a port of at least 1. Otherwise kInvalidArgument, naming
-// `address`.
+// Returns OK if `address` is HOST:PORT with a port of at least 1. Otherwise returns
+// kInvalidArgument, naming `address`.
 absl::Status CheckServerAddress(absl::string_view address);
 
 }  // namespace penstock

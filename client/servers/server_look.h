@@ -1,4 +1,4 @@
-// One look for servers.
+// Looks for servers once.
 #ifndef PENSTOCK_CLIENT_SERVERS_SERVER_LOOK_H_
 #define PENSTOCK_CLIENT_SERVERS_SERVER_LOOK_H_
 
@@ -14,7 +14,8 @@ class ServerLook {
   virtual ~ServerLook() = default;
   // May block. Once `stop` is requested it returns soon, with any result.
   virtual ServerSet Look(const std::stop_token& stop) = 0;
-  // Readable, until the next Look(), when there may be something new. -1: this look cannot tell.
+  // A descriptor that becomes readable when there may be something new, until the next Look(); -1
+  // if this look cannot tell.
   virtual int descriptor() const { return -1; }
 };
 

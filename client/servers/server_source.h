@@ -1,4 +1,4 @@
-// The servers of a job, as the set changes.
+// Finds the servers of a job, and reports when the set changes.
 #ifndef PENSTOCK_CLIENT_SERVERS_SERVER_SOURCE_H_
 #define PENSTOCK_CLIENT_SERVERS_SERVER_SOURCE_H_
 
@@ -18,9 +18,10 @@ namespace penstock {
 struct ServerSet {
   // HOST:PORT or "local:"; sorted, without duplicates; may be empty.
   std::vector<std::string> addresses;
-  // Not OK: some servers are missing or not up to date. The message says which term and why.
+  // If it is not OK, some servers are missing or not up to date. The message says which term and
+  // why.
   absl::Status problem;
-  // False: some of several sources have not reported their servers yet.
+  // If it is false, some of several sources have not reported their servers yet.
   bool complete = true;
 
   friend bool operator==(const ServerSet&, const ServerSet&) = default;
@@ -43,24 +44,26 @@ class ServerSource {
 };
 
 struct ServerSourceOptions {
-  std::shared_ptr<Resolver> resolver;  // Shared by all names; null: the system's resolver.
-  // A server that joins shall be used within 2 s. The price is two queries a second from each
-  // client to the nearest name server. Caches on the way (systemd-resolved, nscd, a node's cache)
-  // answer most of them.
+  // Shared by all names. May be null; then the system's resolver is used.
+  std::shared_ptr<Resolver> resolver;
+  // The rate lets a client use a server within 2 s after it joins. It costs two queries a second
+  // from each client to the nearest name server. Caches on the way (systemd-resolved, nscd, a
+  // node's cache) answer most of them.
   absl::Duration resolve_every = absl::Seconds(1);
-  absl::Duration look_at_path_every = absl::Seconds(1);  // In addition to inotify's events.
-  absl::Duration retry_every = absl::Seconds(1);  // While there is a problem, if this is shorter.
+  absl::Duration look_at_path_every = absl::Seconds(1);  // Applies in addition to inotify's events.
+  // Applies while there is a problem, if it is shorter.
+  absl::Duration retry_every = absl::Seconds(1);
   // Minimum time from the start of one look to a look that Refresh() or inotify asks for.
   absl::Duration refresh_gap = absl::Milliseconds(500);
 };
 
-// Makes the source of `servers`, which ParseServerList() parses. Errors as ParseServerList(). Reads
+// Makes the source of `servers`, which ParseServerList() parses. Fails as that function does. Reads
 // and resolves nothing before Start(), so nobody knows earlier whether the terms lead to servers. A
 // server that several terms name counts once.
 absl::StatusOr<std::unique_ptr<ServerSource>> MakeServerSource(
     absl::string_view servers, const ServerSourceOptions& options = {});
 
-// Always the same servers, reported inside Start().
+// Makes a source that always has the same servers and reports them inside Start().
 std::unique_ptr<ServerSource> MakeFixedServers(std::vector<std::string> addresses);
 
 }  // namespace penstock

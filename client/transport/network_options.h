@@ -1,4 +1,4 @@
-// How to reach servers over the network.
+// Options for reaching servers over the network.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_NETWORK_OPTIONS_H_
 #define PENSTOCK_CLIENT_TRANSPORT_NETWORK_OPTIONS_H_
 
@@ -8,9 +8,10 @@
 
 namespace penstock {
 
-// The files are PEM. They are read again for a new connection when they have changed.
+// PEM files for TLS. They are read again for a new connection when they have changed.
 struct TlsOptions {
-  std::string ca_file;    // CAs that may sign a server's certificate; empty: the system's roots.
+  // CAs that may sign a server's certificate. If it is empty, the system's roots are used.
+  std::string ca_file;
   std::string cert_file;  // This client's certificate, for servers that want one; needs key_file.
   std::string key_file;   // Should be readable only by this user.
   // Name in the server's certificate, if it is not the host of the address.
@@ -18,14 +19,15 @@ struct TlsOptions {
 };
 
 struct NetworkOptions {
-  std::optional<TlsOptions> tls = {};  // Absent: plaintext.
-  // File with a bearer token: its first line that is neither empty nor begins with #. Read again
-  // for each stream. Empty: no token is sent. The token is only sent over TLS or to loopback.
+  std::optional<TlsOptions> tls = {};  // If it is absent, connections are in plaintext.
+  // File with a bearer token: its first line that is neither empty nor begins with #. It is read
+  // again for each stream. If it is empty, no token is sent. The token is only sent over TLS or to
+  // loopback.
   std::string token_file = {};
-  // Take parts through shared memory if the server is on this machine and offers it.
+  // Whether to take parts through shared memory if the server is on this machine and offers it.
   bool shared_memory = true;
-  // Connections to each server, at most kMaxConnections. 0: one, and up to kGrowsTo while those
-  // that are open are saturated. A server counts each connection as a client.
+  // Number of connections to each server, at most kMaxConnections. 0 means one at first, and up to
+  // kGrowsTo while the open ones are saturated. A server counts each connection as a client.
   uint32_t connections = 0;
   static constexpr uint32_t kMaxConnections = 16;
   static constexpr uint32_t kGrowsTo = 2;

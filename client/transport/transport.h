@@ -1,4 +1,4 @@
-// How a client reaches one server.
+// The way in which a client reaches one server: transports and their streams.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_TRANSPORT_H_
 #define PENSTOCK_CLIENT_TRANSPORT_TRANSPORT_H_
 
@@ -23,7 +23,7 @@ class PartPayload {
  public:
   virtual size_t size() const = 0;
   // Copies bytes [offset, offset + out.size()) to `out`, past the caches. Call StreamingFence()
-  // before another thread may read them. REQUIRES: the bytes are within size().
+  // before another thread reads them. REQUIRES: the bytes are within size().
   virtual void CopyTo(size_t offset, std::span<uint8_t> out) const = 0;
   // CRC-32C of all its bytes.
   virtual uint32_t Crc32c() const = 0;
@@ -44,7 +44,7 @@ struct ReceivedPart {
   uint64_t request = 0;
   uint32_t first_row = 0;
   uint32_t rows = 0;
-  // Checksum of the payload as the server computed it. To be verified.
+  // Checksum of the payload as the server computed it. The receiver must verify it.
   std::optional<uint32_t> crc32c;
   std::unique_ptr<PartPayload, PartPayloadRecycler> payload;
   // May name rows outside the part: check them too.
@@ -52,8 +52,8 @@ struct ReceivedPart {
   std::vector<ImageNote> image_notes = {};
 };
 
-// The server offered shared memory. OK: parts come through it from now on. Otherwise why they
-// travel inside the stream.
+// The server offered shared memory. If the status is OK, parts come through it from now on.
+// Otherwise it says why they travel inside the stream.
 struct SharedMemoryResult {
   absl::Status status;
 };
@@ -63,8 +63,8 @@ struct ConnectionGivenUp {
   absl::Status why;
 };
 
-// The last event, except for parts that are under way. Never OK. kUnavailable: the server went
-// away.
+// The last event, except for parts that are under way. The status is never OK. kUnavailable: the
+// server went away.
 struct StreamBroken {
   absl::Status status;
 };
@@ -104,7 +104,7 @@ class Stream {
 class Transport {
  public:
   virtual ~Transport() = default;
-  // For messages: "127.0.0.1:7070", "local:".
+  // The server's name in messages: "127.0.0.1:7070", "local:".
   virtual const std::string& address() const = 0;
   // Starts to connect and returns at once. The outcome arrives through `events`, which must outlive
   // the stream.

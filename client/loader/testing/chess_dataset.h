@@ -21,7 +21,7 @@ class ChessDataset {
 
   const std::shared_ptr<const Manifest>& manifest() const { return manifest_; }
   const std::string& folder() const { return folder_.path(); }
-  // Options of a loader that reads it: local:, small batches.
+  // Returns the options of a loader that reads it, with "local:" and small batches.
   LoaderOptions Options() const;
 
   // The record numbers of all rows, epoch after epoch, computed without an engine or controller.

@@ -1,4 +1,4 @@
-// Wraps another transport. Can break its streams, lie and keep silent.
+// Wraps another transport. It can break its streams, lie and keep silent.
 #ifndef PENSTOCK_CLIENT_LOADER_TESTING_FAULTY_TRANSPORT_H_
 #define PENSTOCK_CLIENT_LOADER_TESTING_FAULTY_TRANSPORT_H_
 
@@ -18,8 +18,8 @@ namespace penstock {
 
 struct Faults {
   static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
-  uint64_t break_after_parts = kNever;  // Each stream breaks after so many parts.
-  uint64_t mute_after_parts = kNever;   // Each stream falls silent after so many parts.
+  uint64_t break_after_parts = kNever;  // Each stream breaks after this many parts.
+  uint64_t mute_after_parts = kNever;   // Each stream falls silent after this many parts.
   bool refuse = false;                  // Every stream is refused, with this code:
   absl::StatusCode refusal = absl::StatusCode::kUnavailable;
   // Changes a part before it is passed on.

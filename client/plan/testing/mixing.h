@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// Records, by their number in the file.
+// Records in some order, each given by its number in the file.
 using RecordOrder = std::vector<uint32_t>;
 
 // Data in which records that are neighbours in the file resemble each other: `group_rows`

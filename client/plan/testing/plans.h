@@ -1,4 +1,4 @@
-// Plans to test with, small and random or uniform, and their order written out.
+// Makes plans for tests, small and random or uniform, and lists their order.
 #ifndef PENSTOCK_CLIENT_PLAN_TESTING_PLANS_H_
 #define PENSTOCK_CLIENT_PLAN_TESTING_PLANS_H_
 
@@ -23,13 +23,13 @@ Plan RandomPlan(std::mt19937_64& random);
 // Every chunk has 1,000 bytes.
 Plan UniformPlan(size_t chunks, uint32_t rows, PlanOptions options = {});
 
-// The positions from `position` on, as runs of at most a random length.
+// Returns the positions from `position` on, as runs of at most a random length.
 std::vector<WindowRun> Runs(const EpochOrder& order, std::mt19937_64& random,
                             uint64_t position = 0);
-// One entry for each row.
+// Returns one entry for each row.
 std::vector<Location> Rows(const std::vector<WindowRun>& runs);
 std::vector<Location> Rows(const EpochOrder& order);
-// The records of an epoch in the plan's order.
+// Returns the records of an epoch in the plan's order.
 std::vector<RowRef> Records(const Plan& plan, uint64_t epoch);
 std::vector<RowRef> FileOrder(const Plan& plan);
 

@@ -23,7 +23,7 @@ def loss_of(model, batch):
 
 
 def main():
-    accelerator = Accelerator()  # Before the Loader, which takes rank and world size from it.
+    accelerator = Accelerator()  # Made before the Loader, which takes rank and world size from it.
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(1546, 64), torch.nn.ReLU(),
                                 torch.nn.Linear(64, 1), torch.nn.Tanh())

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 _U32 = npt.NDArray[np.uint32]
 
-_BLOCK = 16  # Bytes that are looked up at once, two at a time.
+_BLOCK = 16  # Number of bytes that are looked up at once, two at a time.
 _BLOCK_BITS = 4  # _BLOCK is 2 to this power.
 _MOST_HALVINGS = 4  # A row has at most _BLOCK << 4 bytes.
 _PART = 1 << 20  # Bytes of records that are looked up in one pass: as much as caches hold.

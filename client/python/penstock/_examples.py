@@ -14,11 +14,12 @@ KINDS = {"bytes": 1, "float": 2, "int64": 3}
 _TAGS = {kind: bytes((number << 3 | 2,)) for kind, number in KINDS.items()}
 _LARGEST_EXACT = 1 << 24  # Integers up to this are exact as float32.
 _VARINTS_AT_ONCE = 65536
-_SHIFTS = np.arange(0, 64, 7).astype(np.uint64)  # For the ten groups of seven bits.
+_SHIFTS = np.arange(0, 64, 7).astype(np.uint64)  # Shifts for the ten groups of seven bits.
 # Types of ml_dtypes, whose kind in NumPy is V.
 _OTHER_FLOATS = ("bfloat16", "float8", "float6", "float4")
 
-# A kind, and the content of its BytesList, FloatList or Int64List; empty: no values.
+# A kind, and the content of its BytesList, FloatList or Int64List. The content is empty if there
+# are no values.
 _Value = tuple[str, bytes]
 
 
@@ -168,7 +169,7 @@ def _of_float(value: float) -> _Value:
 def _as_array(value: Any) -> npt.NDArray[Any]:
     try:
         return np.asarray(value)
-    except Exception as error:  # For tensors on a GPU, or types that NumPy lacks.
+    except Exception as error:  # Tensors on a GPU and types that NumPy lacks raise here.
         raise _Unsuitable(TypeError, f"cannot store {_described(value)}: {error}") from error
 
 
@@ -177,7 +178,7 @@ def _of_other(value: Any) -> _Value:
         return _of_array(value)
     if isinstance(value, (bytearray, memoryview, np.bytes_)):
         return _bytes_list([bytes(value)])
-    if isinstance(value, (str, int, float)):  # Subclasses, such as enum.IntEnum.
+    if isinstance(value, (str, int, float)):  # Includes subclasses, such as enum.IntEnum.
         base = next(kind for kind in (str, int, float) if isinstance(value, kind))
         return _BY_TYPE[base](base(value))
     if isinstance(value, (tuple, range)):
@@ -206,8 +207,8 @@ class _Column:
     def __init__(self, key: str, kind: str | None) -> None:
         self.key = key
         self.kind = kind
-        self.since = -1  # The record that decided the kind; -1: the caller did.
-        self.name = _field(1, key.encode()) + b"\x12"  # With the tag of the value.
+        self.since = -1  # The number of the record that decided the kind; -1 if the caller did.
+        self.name = _field(1, key.encode()) + b"\x12"  # Ends with the tag of the value.
 
     def entry(self, kind: str, content: bytes) -> bytes:
         """Returns an entry of Features' map."""

@@ -40,7 +40,7 @@ class FeedLog:
 
     def __init__(self) -> None:
         self.fd = os.memfd_create("penstock-feed-log", os.MFD_CLOEXEC)
-        # So that truncating needs no agreement with the feed.
+        # Append, so that truncating needs no agreement with the feed.
         fcntl.fcntl(self.fd, fcntl.F_SETFL, os.O_APPEND)
         self.last_lines: collections.deque[str] = collections.deque(maxlen=_LAST_LINES)
         self._offset = 0
@@ -215,7 +215,8 @@ class Feed:
         self.socket.close()
         try:
             self.process.wait(_END_SECONDS)
-        except BaseException as error:  # Including Ctrl-C: nobody would kill the feed later.
+        # Catches Ctrl-C too, because nobody would kill the feed later.
+        except BaseException as error:
             self.process.kill()
             self.process.wait()
             if not isinstance(error, subprocess.TimeoutExpired):
@@ -229,7 +230,7 @@ class Feed:
         if self.log.fd >= 0:
             os.close(self.log.fd)
             self.log.fd = -1
-        # It is no child of this process, so nobody should wait for it, or warn that it runs.
+        # The feed is no child of this process, so nobody should wait for it, or warn that it runs.
         self.process.returncode = 0
 
 

@@ -82,7 +82,7 @@ class Layout:
         batch._record = record
         batch._base = base
         batch._layout = self
-        rows = record[8]  # ROWS.
+        rows = record[8]  # This is ROWS.
         fields = self._full if rows == self.rows else self._fields_of(rows)
         if self._plain:
             for name, shape, dtype, offset, _ in fields:
@@ -102,7 +102,7 @@ class Layout:
         if self._ids_offset is None:
             raise ValueError("batches have no record ids: give the loader record_ids=True")
         if base.dtype == np.int64:
-            return base  # type: ignore[return-value]  # Of a batch that has left its slot.
+            return base  # type: ignore[return-value]  # The batch has left its slot.
         ids: Ids = np.ndarray((rows,), _DTYPES["i64"], base, self._ids_offset)
         return ids
 

@@ -41,7 +41,7 @@ def option(name: str, value: Any) -> list[str]:
     return [written] if value is True else [f"{written}={value}"]
 
 
-# Keyword, option, and the function that writes the value. None leaves the option out.
+# Each keyword with its option and the function that writes the value. None leaves the option out.
 _VALUES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "servers": ("--servers", _servers),
     "spec": ("--spec", _path),
@@ -71,7 +71,7 @@ _VALUES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "memory_budget": ("--memory-budget", _text),
     "connections": ("--connections", _text),
 }
-# Keyword, option, and the value with which the option is given.
+# Each keyword with its option and the value with which the option is given.
 _FLAGS: dict[str, tuple[str, bool]] = {
     "shuffle": ("--no-shuffle", False),
     "shm": ("--no-shm", False),

@@ -37,14 +37,14 @@ class RegisteredCopies:
     ) -> list[tuple[str, Any]]:
         """Starts to copy `tensors`, which lie in `base`, to `device`."""
         copied = [(name, tensor.to(device, non_blocking=True)) for name, tensor in tensors.items()]
-        # The tensors too, because one that does not lie in `base` has memory of its own.
+        # Hold the tensors too, because one that does not lie in `base` has memory of its own.
         self._running.append((self._record_event(device), (base, list(tensors.values()))))
         self.sweep()
         return copied
 
     def sweep(self) -> int:
         """Releases slots whose copies have ended. Returns the number of copies that still run."""
-        if self._sweeping.acquire(blocking=False):  # Otherwise another thread does it.
+        if self._sweeping.acquire(blocking=False):  # Otherwise another thread sweeps.
             try:
                 while self._running and self._running[0][0].query():
                     self._running.popleft()

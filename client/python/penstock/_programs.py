@@ -49,7 +49,8 @@ def program(name: str) -> str:
         raise FileNotFoundError(f"no program {path}. {advice}")
     if not os.access(path, os.X_OK):
         raise PermissionError(_why_not_executable(path))
-    return str(path.absolute())  # Stays right after a change of the working folder.
+    # An absolute path stays right after a change of the working folder.
+    return str(path.absolute())
 
 
 def checkout() -> pathlib.Path | None:

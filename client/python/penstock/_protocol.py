@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 PROTOCOL = 1
 
-# From the feed.
+# Messages from the feed.
 READY, BATCH, END, ERROR, STATS = 1, 2, 3, 4, 5
-# To the feed.
+# Messages to the feed.
 START, RELEASE, WAITING, ASK_STATS = 1, 2, 3, 4
 
 # An announcement is a plain tuple, because one is made for every batch. Its fields:
@@ -19,7 +19,7 @@ KIND, GENERATION, SLOT, FLAGS, STEP, EPOCH, POSITION = range(7)
 FIRST_ROW, ROWS, GLOBAL_ROWS, END_EPOCH, END_POSITION = range(7, 12)
 Announcement = tuple[int, ...]
 
-LAST_OF_EPOCH = 1  # In FLAGS.
+LAST_OF_EPOCH = 1  # A bit of FLAGS.
 
 _ANNOUNCEMENT = struct.Struct("<IIIIQQQQIIQQ")
 _REQUEST = struct.Struct("<IIQ")

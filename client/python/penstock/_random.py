@@ -19,7 +19,7 @@ _HALF = np.uint64(32)
 _MULTIPLIERS = (np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157))
 _BUMPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 _ROUNDS = 10
-_WORDS = 4  # Words of one call of the cipher.
+_WORDS = 4  # Number of words that one call of the cipher gives.
 _MASK = (1 << 64) - 1
 
 
@@ -45,7 +45,7 @@ class RowRandom:
         self._key = (seed & _MASK, epoch & _MASK)
         self._first = first
         self._stage = stage
-        self._drawn = 0  # Words that each row has drawn.
+        self._drawn = 0  # Number of words that each row has drawn.
         self.rows = rows
 
     @classmethod

@@ -22,9 +22,9 @@ class Ranks:
     source: str = "one process"
 
 
-# Variables for rank, world size, and ranks on this machine. The first set whose first two
-# variables exist counts: some launchers that set torch's variables, such as Kubernetes operators,
-# leave the third one out.
+# Variables for rank, world size, and ranks on this machine. The first row whose first two variables
+# exist is used. The third may be missing: some launchers that set torch's variables, such as
+# Kubernetes operators, leave it out.
 _LAUNCHERS = (
     ("torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"),
     (
@@ -33,7 +33,7 @@ _LAUNCHERS = (
         "OMPI_COMM_WORLD_SIZE",
         "OMPI_COMM_WORLD_LOCAL_SIZE",
     ),
-    # Not SLURM_NTASKS: a batch script has that too, but is not a rank.
+    # SLURM_NTASKS is not used, because a batch script has it too but is not a rank.
     ("Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE"),
     ("PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"),
     ("Horovod", "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_SIZE"),

@@ -98,11 +98,11 @@ class Slots:
         self.slot_bytes = slot_bytes
         self.memory = Memory(count * slot_bytes)
         self._map = self.memory.map
-        self.held = bytearray(count)  # 1: a batch of the consumer owns this slot.
+        self.held = bytearray(count)  # 1 means that a batch of the consumer owns this slot.
         # The destination of releases: slots to be released, the socket, the generation. It is
         # replaced as a whole, so that no slot of one generation is released in another.
         self.route: _Route = (collections.deque(), None, 0)
-        # The consumer blocks, so an owner that goes must tell the feed at once.
+        # Set while the consumer blocks. An owner that goes must then tell the feed at once.
         self.urgent = False
 
     def begin(self, generation: int, sock: socket.socket) -> None:
@@ -175,8 +175,8 @@ class _SlotOwner(np.ndarray[Any, np.dtype[np.uint8]]):
         try:
             slots, number = self.slots, self.number
         except AttributeError:
-            return  # A signal came before they were set.
-        # First, because another generation may begin once nothing is held.
+            return  # A signal came before the attributes were set.
+        # Clear this first, because another generation may begin once nothing is held.
         releases = slots.route[0]
         slots.held[number] = 0
         releases.append(number)

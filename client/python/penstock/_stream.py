@@ -55,19 +55,19 @@ class BatchStream:
         self._started = self._closed = self._exiting = self._forked = False
         self._generation = 0
         self._error: dict[str, Any] | None = None  # The status that ended this generation.
-        self._ended = False  # The last step of this generation has been announced.
-        self._dead = False  # The feed can no longer be used.
-        # Bytes are in flight to or from the feed. An interruption loses them.
+        self._ended = False  # Whether the last step of this generation has been announced.
+        self._dead = False  # Whether the feed can no longer be used.
+        # Whether bytes are in flight to or from the feed. An interruption loses them.
         self._unsure = False
-        self._announced = 0  # The step after the last one that has arrived.
-        self._begin = ""  # The cursor of the current START; empty: the beginning.
+        self._announced = 0  # Number of the step after the last one that has arrived.
+        self._begin = ""  # The cursor of the current START; empty means the beginning.
         self._last: protocol.Announcement | None = None
         self._next_step = 0
         self._used = self._limit = self._group = 0
         self._stats_arrived = threading.Event()
         self._stats: dict[str, Any] = {}
-        self._batches_before = 0  # Batches handed out before the last seek().
-        self._rows = 0  # Rows handed out.
+        self._batches_before = 0  # Number of batches handed out before the last seek().
+        self._rows = 0  # Number of rows handed out.
         self._warned = False
         self.waits = Waits()
         self._feed = spawn()
@@ -179,7 +179,7 @@ class BatchStream:
 
     def _revive(self) -> None:
         """Replaces a feed that died, or that is out of step, by another one."""
-        self._dead = True  # Also if this is interrupted.
+        self._dead = True  # Set first, in case this is interrupted.
         self._feed.close()
         if self._slots is not None:
             self._slots.retire()
@@ -206,7 +206,8 @@ class BatchStream:
         batch that this one would have returned.
         """
         record = self._ready.popleft() if self._ready else self._await()
-        if record[4] != self._next_step:  # STEP: a call was interrupted, and its batch was lost.
+        # If STEP differs, a call was interrupted and its batch was lost.
+        if record[4] != self._next_step:
             return self._take_again()
         slots = self._slots
         self._used = used = self._used + 1
@@ -218,7 +219,7 @@ class BatchStream:
             self._flush()
         batch = self.layout.make(base, record)
         self._next_step = record[4] + 1
-        self._rows += record[8]  # ROWS.
+        self._rows += record[8]  # record[8] is ROWS.
         self._last = record
         return batch
 
@@ -309,7 +310,7 @@ class BatchStream:
             raise
         arrived: collections.deque[protocol.Announcement] = collections.deque()
         messages = self._parser.parse(data, self._generation, arrived)
-        if arrived:  # Not from _ready, from which another thread may take at the same time.
+        if arrived:  # Do not look at _ready, from which another thread may take at the same time.
             self._announced = arrived[-1][protocol.STEP] + 1
             self._ready.extend(arrived)
         for message in messages:

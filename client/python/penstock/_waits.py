@@ -12,7 +12,7 @@ class Waits:
         self.seconds = 0.0
         self.first_seconds = 0.0
         self.count = 0
-        self._elapsed = 0.0  # The time of the periods that have ended.
+        self._elapsed = 0.0  # Seconds in the periods that have ended.
         self._began: float | None = None
 
     def start(self) -> None:

@@ -144,7 +144,7 @@ class Batch(dict[str, Any]):
         other = Batch(tensors)
         if hasattr(self, "_record"):
             other._record, other._layout = self._record, self._layout
-            # Not the slot itself, because `other` would hold it for as long as it lives.
+            # Do not keep the slot itself, because `other` would hold it for as long as it lives.
             other._base = self._layout.detached_ids(self._base, self.rows)
         return other
 
@@ -199,8 +199,8 @@ def _flatten(batch: Batch) -> tuple[list[Any], tuple[str, ...]]:
 
 
 def _unflatten(tensors: Iterable[Any], names: Iterable[str]) -> Batch:
-    # Only the names are part of the structure. With the step in it, every batch would have another
-    # structure, and jit would compile for each.
+    # Only the names are part of the structure. If it had the step too, every batch would have
+    # another structure, and jit would compile for each.
     return Batch(zip(names, tensors))
 
 

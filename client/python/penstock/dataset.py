@@ -22,9 +22,9 @@ from ._programs import program
 _log = logging.getLogger("penstock")
 _Path = str | os.PathLike[str]
 
-_MOST_RECORDS = 1 << 20  # Limits of a shard, like those of `penstock pack`.
+_MOST_RECORDS = 1 << 20  # Limit of records in a shard, as in `penstock pack`.
 _MOST_BYTES = 256 << 20
-_GROUP_BYTES = 1 << 20  # Records are checksummed in groups of these sizes.
+_GROUP_BYTES = 1 << 20  # Bytes of records that are checksummed as one group.
 _GROUP_RECORDS = 8192
 _DAMAGE = re.compile(r"(?P<shard>.*?): record (?P<record>\d+) at offset (?P<offset>\d+): ")
 

@@ -33,7 +33,7 @@ import torch.distributed as dist
 from ._ranks import find_ranks
 
 _T = TypeVar("_T")
-_dist: Any = dist  # Parts of it are not typed.
+_dist: Any = dist  # Typed as Any, because parts of it have no types.
 # Bytes of gradients that are sent together, as in DistributedDataParallel.
 _BUCKET_BYTES = 25 << 20
 _started_here = False
@@ -49,7 +49,7 @@ class ReduceOp:
         return f"penstock.distributed.{self._name}"
 
 
-# Divided afterwards, because gloo has no average.
+# The sum is divided afterwards, because gloo has no average.
 Average = ReduceOp("Average", dist.ReduceOp.SUM)
 Sum = ReduceOp("Sum", dist.ReduceOp.SUM)
 Min = ReduceOp("Min", dist.ReduceOp.MIN)
@@ -116,7 +116,7 @@ def init() -> None:
 
 def _meeting_place() -> str:
     if os.environ.get("MASTER_ADDR") and os.environ.get("MASTER_PORT"):
-        # Not tcp://, because torchrun's agent may already have the store at that port.
+        # Do not use tcp://, because torchrun's agent may already have the store at that port.
         return "env://"
     told = os.environ.get("PENSTOCK_RENDEZVOUS", "")
     if told and not told.startswith("unix-abstract:"):
@@ -475,7 +475,8 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         if not self._skip and not self._synchronized:
             self._gradients.reduce()
         self._synchronized = False
-        self._inner._opt_called = True  # Otherwise its scheduler warns that no step was made.
+        # Otherwise the optimizer's scheduler warns that no step was made.
+        self._inner._opt_called = True
         return super().step()
 
     def zero_grad(self, *args: Any, **kwargs: Any) -> None:

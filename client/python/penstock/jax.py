@@ -19,7 +19,7 @@ from .batch import Batch, register_pytrees
 
 register_pytrees()
 
-_jax: Any = jax  # Parts of it are not typed.
+_jax: Any = jax  # Typed as Any, because parts of it have no types.
 
 
 def ranks() -> dict[str, int]:

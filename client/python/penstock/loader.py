@@ -168,7 +168,7 @@ class Loader:
         self._finalizer.atexit = False
         batches.register_pytrees()
 
-    # What the Loader reads.
+    # The data that the Loader reads.
 
     @property
     def tensors(self) -> tuple[TensorSpec, ...]:
@@ -240,7 +240,7 @@ class Loader:
         """
         epoch, position, ended = self._stream.place()
         left = self.records - position
-        # Rows that do not fill a step are dropped, or there are none.
+        # The remaining rows do not fill a step and are dropped, or none are left.
         return epoch + (ended or left < (self.global_batch_size if self._drops else 1))
 
     # Reading.
@@ -425,7 +425,7 @@ class _Epoch(Iterator[Batch]):
         except EndOfStream:
             self._done = True
             raise StopIteration from None
-        if batch._record[3]:  # FLAGS: the only one is LAST_OF_EPOCH.
+        if batch._record[3]:  # _record[3] is FLAGS; the only flag is LAST_OF_EPOCH.
             self._done = True
         return batch
 

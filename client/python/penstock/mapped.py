@@ -69,7 +69,7 @@ class MappedLoader:
         self.loader.load_state_dict(state)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "loader":  # In a copy that is being made.
+        if name == "loader":  # A copy is being made.
             raise AttributeError(name)
         return getattr(self.loader, name)
 

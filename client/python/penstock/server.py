@@ -24,10 +24,12 @@ _log = logging.getLogger("penstock.server")
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warn": logging.WARNING,
            "error": logging.ERROR}
 _OWN_OPTIONS = {"data_root", "address_file", "log_format"}
-_LAST_LINES = 20  # Kept for the error message of a server that does not start.
+# Number of lines that are kept for the error message of a server that does not start.
+_LAST_LINES = 20
 
-# Runs as a process of its own, and becomes the server. A function that runs between fork and exec
-# (preexec_fn) may hang if the trainer has threads. The parent may be gone before prctl is called.
+# Runs as a process of its own, and becomes the server. The alternative, a function that runs
+# between fork and exec (preexec_fn), may hang if the trainer has threads. The parent may be gone
+# before prctl is called.
 _END_WITH_PARENT = """
 import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG

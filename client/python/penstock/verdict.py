@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-_WAITS = 0.05  # A share of the time from which on waiting is worth fixing.
-_SOON = 1.0  # Seconds after which a share is meaningful.
+_WAITS = 0.05  # Share of the time. If more is spent waiting, the waits are worth fixing.
+_SOON = 1.0  # Seconds that must pass before a share is meaningful.
 
 Bound = Literal["input", "compute", "unknown"]
 

@@ -33,7 +33,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs/tutorial/python.md"
 FENCE = re.compile(r"```(\w*)\n(.*?)^```\n", re.M | re.S)
 MARK = re.compile(r"<!-- (needs: |not run: |output varies|run)(.*?) ?-->")
-# A block's output follows it, unless there is text between them.
+# A block's output is the block behind it, unless there is text between them.
 BEHIND = re.compile(r"\s*```\n(.*?)^```\n", re.M | re.S)
 
 

@@ -24,19 +24,19 @@ FINGERPRINT = "00000000000000ab"
 DEFAULTS = {
     "rows": 4,  # Rows of a batch.
     "steps": 10,  # Steps of an epoch.
-    "epochs": 0,  # 0: no end.
+    "epochs": 0,  # Number of epochs; 0 means no end.
     "slots": 4,
-    "short": 0,  # Rows of the last batch of an epoch; 0: all.
+    "short": 0,  # Rows of the last batch of an epoch; 0 means as many as in the others.
     "pad": 0,  # Additional bytes of a slot.
     "last_words": "",  # Written to stderr at the start.
-    "version": "",  # The version in READY; empty: the package's.
+    "version": "",  # The version in READY; if empty, the package's.
     "refuse": "",  # A status that is sent instead of READY: CODE:MESSAGE.
     "usage": "",  # A message with which the feed exits at once, as with wrong options.
     "fail_at": -1,  # The step that fails because of damaged data.
     "die_at": -1,  # The feed kills itself before this step.
     "exit_at": -1,  # The feed exits before this step.
-    "only_waited": 0,  # 1: announces a batch only when the consumer waits.
-    "stale": 0,  # 1: after each START, repeats an announcement of the previous generation.
+    "only_waited": 0,  # If 1, it announces a batch only when the consumer waits.
+    "stale": 0,  # If 1, it repeats an announcement of the previous generation after each START.
     "journal": "",  # A file for all requests: a JSON list in each line.
     "dtype": "u8",  # Type of planes; bf16 has two bytes.
     "deaf": 0.0,  # Seconds after START during which it reads nothing.

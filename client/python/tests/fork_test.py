@@ -42,8 +42,8 @@ class ForkTest(fake_case.FakeFeedTestCase):
         held = [next(batches)]
 
         def drop():
-            # As if another thread of the parent had been waiting: owners that go then send at
-            # once.
+            # This looks as if another thread of the parent had been waiting. Owners that go then
+            # send at once.
             loader._stream._slots.urgent = True
             held.clear()
             gc.collect()

@@ -157,7 +157,7 @@ class JaxTest(FrameworkTestCase):
     def test_arrays_that_share_memory_hold_their_batch(self):
         import penstock.jax
         loader = self.loader(output="numpy", look_ahead="64KiB")
-        # Otherwise no slot is filled again.
+        # There are more batches than slots, so slots must be filled again.
         self.assertLess(loader.stats()["slots"], RECORDS // BATCH)
         batch = next(iter(loader))
         array, copy = penstock.jax.global_arrays(batch)["x"], batch["x"].copy()

@@ -491,7 +491,7 @@ class PinningTest(fake_case.FakeFeedTestCase):
     def test_a_copy_that_ends_while_next_waits_gives_its_slot_back(self):
         batches, feed = iter(self.loader), self.loader._stream._feed.process
         self.copy_next(batches)
-        time.sleep(0.1)  # Until then the other three slots are announced.
+        time.sleep(0.1)  # In this time the other three slots are announced.
         feed.send_signal(signal.SIGSTOP)
         self.addCleanup(feed.send_signal, signal.SIGCONT)
         for _ in range(3):

@@ -26,7 +26,7 @@ class SetRecorder {
     };
   }
   // Waits for a set for which `wanted` is true. Looks at sets in order, from the first one that no
-  // earlier call has looked at. False: none came within kPatience.
+  // earlier call has looked at. Returns false if none came within kPatience.
   template <typename Predicate>
   bool WaitFor(Predicate wanted) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;

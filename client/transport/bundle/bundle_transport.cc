@@ -22,14 +22,14 @@ struct Route {
   BundleGrowth growth;
 };
 
-// Compares the bytes that the connections in use have delivered with what they can carry.
-// Thread-compatible, except for Count().
+// Compares the number of bytes that the connections in use have delivered with the number that they
+// can carry. Thread-compatible, except for Count().
 class Load {
  public:
   explicit Load(const BundleGrowth& growth) : growth_(growth), since_(growth.now()) {}
 
   void Count(uint64_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
-  // Compares once in each period.
+  // Returns whether `ways` connections are saturated. Compares once in each period.
   bool Saturates(size_t ways) {
     const auto now = growth_.now();
     if (now - since_ < growth_.period) return false;
@@ -100,10 +100,10 @@ class BundleStream final : public Stream {
     }
 
     BundleStream& bundle;
-    const bool extra;           // Connected only when the first ones are saturated.
+    const bool extra;           // Whether it is connected only when the first ones are saturated.
     std::atomic<State> state;   // Changed under the bundle's mutex_.
     uint64_t credit_bytes = 0;  // Guarded by the bundle's mutex_.
-    size_t num_windows = 0;     // Windows that are open on it.
+    size_t num_windows = 0;     // Number of windows that are open on it.
     // Last member: no event follows its end. Null until it is connected.
     std::unique_ptr<Stream> stream;
   };
@@ -113,12 +113,13 @@ class BundleStream final : public Stream {
     member.stream = route_->ways[taken_]->Connect(options_, member);
     ++taken_;
   }
-  // Grows by one connection at a time, when the last one is in use.
+  // Whether the bundle may add a connection. It adds one at a time, when the last one is in use.
   bool MayGrow() const {
     return !enough_ && taken_ < members_.size() && members_[taken_ - 1]->usable();
   }
-  // Ends the stream on a thread of its own, because the end of a stream waits for threads that may
-  // wait for our caller. If no thread can be started, the stream ends with this object.
+  // Ends the stream that was left alone on a thread of its own, because the end of a stream waits
+  // for threads that may wait for our caller. If no thread can be started, the stream ends with
+  // this object.
   void CloseWhatWasLeft() {
     Member& last = *members_[taken_ - 1];
     if (last.state != Member::State::kLeft || last.stream == nullptr) return;
@@ -177,7 +178,7 @@ class BundleStream final : public Stream {
     if (member.usable()) return Break(std::move(status));
     if (member.state == Member::State::kConnecting) LeaveAlone(member, std::move(status));
   }
-  // The members that are in use go on.
+  // Leaves a member alone. The members that are in use continue.
   void LeaveAlone(Member& member, absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     member.state = Member::State::kLeft;
     enough_ = true;
@@ -192,10 +193,11 @@ class BundleStream final : public Stream {
   const std::shared_ptr<const Route> route_;
   const StreamOptions options_;
   StreamEvents& events_;
-  std::unordered_map<uint64_t, Member*> windows_;  // Used only by the caller.
-  size_t taken_ = 0;  // Members in use: the first ones. Used only by the caller.
+  std::unordered_map<uint64_t, Member*> windows_;  // Only the caller uses it.
+  // Number of members in use, which are the first ones. Only the caller uses it.
+  size_t taken_ = 0;
   Load load_;
-  std::atomic<bool> enough_{false};  // True: connect no further member.
+  std::atomic<bool> enough_{false};  // If it is true, no further member is connected.
 
   // Held while events other than parts are passed on, because these must not overlap.
   Mutex mutex_;

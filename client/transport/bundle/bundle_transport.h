@@ -1,5 +1,5 @@
-// One server over several connections. On either side one TCP connection is work for one thread at
-// a time, and a fast link can carry more than that thread does.
+// Reaches one server over several connections. On either side one TCP connection is work for one
+// thread at a time, and a fast link can carry more than that thread does.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_BUNDLE_BUNDLE_TRANSPORT_H_
 #define PENSTOCK_CLIENT_TRANSPORT_BUNDLE_BUNDLE_TRANSPORT_H_
 
@@ -18,9 +18,9 @@ namespace penstock {
 struct BundleGrowth {
   using Clock = std::chrono::steady_clock;
 
-  // How many connections are opened at once.
+  // Number of connections that are opened at once.
   size_t first = 1;
-  // The open connections are saturated when each carries so many bytes of parts per second on
+  // The open connections are saturated when each carries this many bytes of parts per second on
   // average. None is added once shared memory is used. One connection carries 2 to 3 GB/s on
   // loopback between two cores (bench/RESULTS.md), and less if cores are slower or TLS encrypts.
   uint64_t bytes_per_second = uint64_t{512} << 20;
@@ -29,18 +29,18 @@ struct BundleGrowth {
   std::function<Clock::time_point()> now = Clock::now;
 };
 
-// A transport whose streams consist of one stream of each of `ways`. There is at least one, and all
-// must lead to the same server.
+// Makes a transport whose streams consist of one stream of each of `ways`. There is at least one,
+// and all must lead to the same server.
 //
 // Each window, with all its requests, goes to the stream that has the fewest windows. The server's
 // Hello is passed on when the last stream has it. The credit is the sum of all streams' credits.
-// The first stream that breaks ends the whole. kFailedPrecondition: the streams reach different
+// The first stream that breaks ends all of them. kFailedPrecondition: the streams reach different
 // servers, as behind a load balancer.
 std::unique_ptr<Transport> MakeBundleTransport(std::vector<std::unique_ptr<Transport>> ways);
 
-// The same, but starts with the first `growth.first` of `ways`. The others are added one after the
-// other while those in use are saturated. If one fails to connect or reaches another server, it is
-// left alone, no further one is added, and ConnectionGivenUp is reported.
+// Like MakeBundleTransport(), but starts with the first `growth.first` of `ways`. The others are
+// added one after the other while those in use are saturated. If one fails to connect or reaches
+// another server, it is left alone, no further one is added, and ConnectionGivenUp is reported.
 std::unique_ptr<Transport> MakeGrowingTransport(std::vector<std::unique_ptr<Transport>> ways,
                                                 BundleGrowth growth);
 

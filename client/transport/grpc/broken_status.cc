@@ -74,7 +74,8 @@ absl::Status BrokenStatus(absl::string_view address, const grpc::Status& status)
   }
   if (absl::StrContains(message, "http1.x server")) return NotAServer(address, "it speaks HTTP/1");
   if (absl::StrContains(message, "Failed parsing HTTP/2")) {
-    // Not NotAServer(): a server that speaks TLS looks the same until a probe tells which it is.
+    // This is not NotAServer(), because a server that speaks TLS looks the same until a probe tells
+    // which it is.
     return absl::UnavailableError(absl::StrCat(
         address,
         ": the peer does not speak gRPC (Failed parsing HTTP/2); this may be a metrics port or "

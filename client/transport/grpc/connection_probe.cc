@@ -81,7 +81,8 @@ class Patience {
   std::stop_callback<Wake> on_stop_;
 };
 
-// kInvalidArgument: `address` is a name. kUnavailable: why there is no connection.
+// Connects to `address`. kInvalidArgument: it is a name. kUnavailable: the connection failed, and
+// the message says why.
 absl::StatusOr<UniqueFd> Connect(const std::string& address, Patience& patience) {
   const size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
@@ -120,7 +121,7 @@ bool RefusesPlaintext(int fd, Patience& patience) {
   return recv(fd, frame, sizeof frame, 0) != sizeof frame || frame[3] != kSettings;
 }
 
-// Returns SSL_get_error() of the finished call. SSL_ERROR_WANT_READ: the time is over.
+// Returns SSL_get_error() of the finished call, or SSL_ERROR_WANT_READ if the time is over.
 template <typename Call>
 int Finish(SSL* ssl, int fd, Patience& patience, const Call& call) {
   while (true) {
@@ -146,7 +147,7 @@ bool IsUnknownIssuer(long verified) {
 // A certificate of the server's chain that did not verify.
 struct RefusedCertificate {
   X509Ptr certificate;
-  int depth = 0;      // 0: the server's own certificate; others are those of CAs.
+  int depth = 0;      // 0 is the server's own certificate; greater numbers are certificates of CAs.
   bool sent = false;  // The server sent it; otherwise it is one of ours.
 };
 
@@ -244,7 +245,7 @@ class Handshake {
     return read == SSL_ERROR_NONE || read == SSL_ERROR_WANT_READ ? "" : ExplainEnd();
   }
 
-  // After Run(): whether the peer spoke TLS, whatever the outcome.
+  // Returns, after Run(), whether the peer spoke TLS, whatever the outcome.
   bool met_tls() const {
     return X509Ptr(SSL_get1_peer_certificate(ssl_.get())) != nullptr || got_alert_;
   }

@@ -18,7 +18,8 @@ inline constexpr absl::string_view kSilentServer =
     "is not its --listen port";
 
 struct ProbedServer {
-  // Numeric HOST:PORT. The probe finds nothing for a name, because it does not resolve names again.
+  // HOST:PORT with a numeric host. The probe finds nothing for a name, because it does not resolve
+  // names again.
   std::string address = {};
   // The name that the server's certificate must have.
   std::string host = {};
@@ -28,14 +29,14 @@ struct ProbedServer {
 // than "Ssl handshake failed" or "Socket closed". gRPC also sends the peer no alert that would tell
 // it more. Without `tls` it speaks plaintext first, and TLS only if plaintext is refused.
 //
-// Returns the cause and what to do about it, as a message for the user. Empty: the probe found
+// Returns the cause and what to do about it, as a message for the user; empty if the probe found
 // none. Blocks for at most `timeout`, or until `stop` is requested.
 std::string ProbeConnection(const ProbedServer& server, const std::optional<TlsOptions>& tls,
                             absl::Duration timeout, std::stop_token stop);
 
 // Returns why a server that gRPC 1.51 could not reach in time does not answer; gRPC itself says
-// only "tcp handshaker shutdown". Empty: the server's address is a name. Blocks for at most
-// `timeout`.
+// only "tcp handshaker shutdown". Returns an empty string if the server's address is a name. Blocks
+// for at most `timeout`.
 std::string ProbeSilence(const ProbedServer& server, absl::Duration timeout);
 
 }  // namespace penstock

@@ -42,7 +42,7 @@ class GrpcPayloadPool : public std::enable_shared_from_this<GrpcPayloadPool> {
  public:
   // Returns a payload of the whole message, and leaves `message` empty.
   GrpcPayloadPtr Take(grpc::ByteBuffer& message);
-  // Removes the first `bytes` of a payload. REQUIRES: bytes <= payload.size().
+  // Removes the first `bytes` bytes of a payload. REQUIRES: bytes <= payload.size().
   static void Skip(GrpcPayload& payload, size_t bytes);
 
  private:

@@ -33,8 +33,8 @@ class GrpcStream final : public Stream,
                          private grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   struct Credentials {
-    std::string token;              // Empty: none is sent.
-    std::optional<TlsOptions> tls;  // What `channel` was made with.
+    std::string token;              // If it is empty, no token is sent.
+    std::optional<TlsOptions> tls;  // The options with which `channel` was made.
   };
   // Starts to connect. Keeps a reference to `channel`. `events` must outlive the stream.
   GrpcStream(std::shared_ptr<grpc::Channel> channel, std::string address, Credentials credentials,
@@ -55,7 +55,7 @@ class GrpcStream final : public Stream,
   void OnDone(const grpc::Status& status) override;
 
   void Send(const wire::ClientMessage& message);
-  // Returns what to write next, if a write may start. The caller passes it to Write().
+  // Returns the message to write next, if a write may start. The caller passes it to Write().
   std::optional<std::string> TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Write(const std::string& message);
 
@@ -70,7 +70,7 @@ class GrpcStream final : public Stream,
   // Passes all other events on unchanged.
   absl::Status Handle(StreamEvent event);
   void ReleaseHoldIfDue();
-  // True: TellBroken() follows, with what the probe has found out.
+  // Returns true if TellBroken() follows, with the result of the probe.
   bool StartProbe(const absl::Status& broken, ProbedServer server);
   // Reports the last event.
   void TellBroken(const absl::Status& status);
@@ -89,19 +89,19 @@ class GrpcStream final : public Stream,
   grpc::ClientContext context_;
   const std::shared_ptr<GrpcPayloadPool> payloads_ = std::make_shared<GrpcPayloadPool>();
 
-  // Used by the read side.
+  // Only the read side uses it.
   StreamEvents& events_;
   grpc::ByteBuffer incoming_;
   bool said_hello_ = false;  // Whether the server's Hello has come.
-  absl::Status fault_;       // What we found wrong with the server's messages.
+  absl::Status fault_;       // The fault that we found in the server's messages.
 
-  // Used by the write side: only by the thread that set writing_.
+  // Only the write side uses it: the thread that set writing_.
   grpc::ByteBuffer outgoing_;
 
   Mutex mutex_;
   CondVar done_changed_;
   std::deque<std::string> queue_ ABSL_GUARDED_BY(mutex_);
-  bool open_ ABSL_GUARDED_BY(mutex_) = false;  // From the server's Hello until the end.
+  bool open_ ABSL_GUARDED_BY(mutex_) = false;  // True from the server's Hello until the end.
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool read_ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool held_ ABSL_GUARDED_BY(mutex_) = true;
@@ -113,7 +113,7 @@ class GrpcStream final : public Stream,
   // Shared with its payloads. Null until the pool is mapped.
   std::shared_ptr<SharedPayloadPool> shared_ ABSL_GUARDED_BY(mutex_);
 
-  // Used by the read side. Last member: it uses the above.
+  // Only the read side uses it. Last member: it uses the above.
   std::unique_ptr<SharedMemoryRequest> request_;
 };
 

@@ -24,8 +24,8 @@ namespace penstock {
 // is wrong and what to do. Finding that out may take a second connection and up to 3 s.
 std::unique_ptr<Transport> MakeGrpcTransport(std::string address, NetworkOptions options = {});
 
-// Checks what can be checked before a connection is made. Errors as LoadPemFiles() and
-// ReadTokenFile(); kUnauthenticated: the token would travel in plaintext.
+// Checks what can be checked before a connection is made. Fails as LoadPemFiles() and
+// ReadTokenFile() do. kUnauthenticated: the token would travel in plaintext.
 absl::Status CheckNetworkOptions(const std::string& address, const NetworkOptions& options);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Peers that are not a penstock-server. tests/ has those that are.
+// Tests peers that are not a penstock-server. The tests of real servers are in tests/.
 #include "client/transport/grpc/grpc_transport.h"
 
 #include <sys/socket.h>
@@ -51,7 +51,7 @@ absl::Status WhyBroken(const std::string& address) {
 }
 
 TEST(GrpcTransportPeerTest, NobodyListening) {
-  Peer peer;  // Bound, so that nobody else takes the port, but not listening.
+  Peer peer;  // The port is bound, so that nobody else takes it, but nobody listens.
   EXPECT_THAT(WhyBroken(peer.address()),
               StatusIs(absl::StatusCode::kUnavailable,
                        AllOf(HasSubstr(peer.address()), HasSubstr("onnection refused"))));

@@ -61,7 +61,7 @@ class ManifestCall {
   const absl::Status& ended() const { return ended_; }
 
  private:
-  // Waits for the pending operation. False: it failed, so the call is over.
+  // Waits for the pending operation. Returns false if it failed, so the call is over.
   bool Done() {
     void* tag = nullptr;
     bool ok = false;

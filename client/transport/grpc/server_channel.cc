@@ -50,7 +50,7 @@ grpc::ChannelArguments ChannelOptions(const NetworkOptions& network) {
 
 std::shared_ptr<grpc::ChannelCredentials> TlsCredentials(const PemTexts& texts) {
   grpc::SslCredentialsOptions options;
-  options.pem_root_certs = texts.ca;  // Empty: the system's roots.
+  options.pem_root_certs = texts.ca;  // If it is empty, gRPC uses the system's roots.
   options.pem_cert_chain = texts.cert;
   options.pem_private_key = texts.key;
   return grpc::SslCredentials(options);

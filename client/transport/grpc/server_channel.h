@@ -25,12 +25,12 @@ class ServerChannel {
 
   struct Way {
     std::shared_ptr<grpc::Channel> channel;
-    // Sent as the metadata "authorization: Bearer TOKEN". Empty: none.
+    // Sent as the metadata "authorization: Bearer TOKEN". If it is empty, no token is sent.
     std::string token;
   };
-  // Returns the channel and token for a new stream. Fails only as long as there are none to fall
-  // back on: with the errors of LoadPemFiles(), which names the file, and of ReadTokenFile().
-  // kUnauthenticated: the token would travel in plaintext.
+  // Returns the channel and token for a new stream. Fails only if there are no previous ones to
+  // fall back on. The errors are those of LoadPemFiles(), which names the file, and of
+  // ReadTokenFile(). kUnauthenticated: the token would travel in plaintext.
   absl::StatusOr<Way> Get();
 
  private:

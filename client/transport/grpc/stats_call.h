@@ -17,8 +17,8 @@ class StatsCaller {
  public:
   virtual ~StatsCaller() = default;
   virtual const std::string& address() const = 0;
-  // Blocks. kUnavailable: no answer within `timeout`. Other errors as a stream (grpc_transport.h).
-  // Every message starts with the address.
+  // Asks the server. Blocks. kUnavailable: no answer came within `timeout`. The other errors are
+  // those of a stream (grpc_transport.h). Every message starts with the address.
   virtual absl::StatusOr<v1::ServerStats> Ask(absl::Duration timeout) = 0;
 };
 

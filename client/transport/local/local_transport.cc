@@ -72,7 +72,7 @@ class LocalStream final : public Stream, private SessionEvents {
                           .replaced = std::move(part.replaced),
                           .image_notes = std::move(part.image_notes)};
     received.payload = payloads_->Wrap(std::move(part));
-    // Without the lock, because the threads that decoded the parts copy them in parallel.
+    // Called without the lock, because the threads that decoded the parts copy them in parallel.
     events_.OnPart(std::move(received));
   }
   bool DecodesRows() const override { return events_.DecodesRows(); }

@@ -15,7 +15,8 @@ namespace penstock {
 class SharedMapping {
  public:
   // Maps the descriptor. Accepts only memory that cannot kill its reader: ordinary memory whose
-  // size is sealed. kFailedPrecondition: it is not; the message says what is missing.
+  // size is sealed. kFailedPrecondition: the memory is of another kind; the message says what is
+  // missing.
   static absl::StatusOr<std::shared_ptr<const SharedMapping>> Map(const UniqueFd& fd);
   ~SharedMapping();
   SharedMapping(const SharedMapping&) = delete;

@@ -18,8 +18,8 @@ namespace penstock {
 // Thread-compatible.
 class SharedMemoryRequest {
  public:
-  // Receives the mapping, or why there is none. Called once: on the request's thread or, if no
-  // thread could be started, by the constructor.
+  // Receives the mapping, or the reason why there is none. Called once: on the request's thread or,
+  // if no thread could be started, by the constructor.
   using Done = std::function<void(absl::StatusOr<std::shared_ptr<const SharedMapping>>)>;
 
   SharedMemoryRequest(std::string socket, std::string ticket, Done done);
