@@ -31,7 +31,7 @@ class AddressFile {
   }
 
   // Writes the file. kAlreadyExists: the existing file is neither an address file nor empty; it is
-  // left unchanged. Other errors as WriteFileAtomically().
+  // left unchanged. The other errors are those of WriteFileAtomically().
   absl::Status Write(std::string path, const std::string& address) {
     if (!MayReplace(path)) {
       return absl::AlreadyExistsError(absl::StrCat(

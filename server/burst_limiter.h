@@ -27,8 +27,8 @@ class BurstLimiter {
   BurstLimiter(int lines_of_host, int lines)
       : burst_of_host_(lines_of_host * kPauseOfHost), burst_(lines * kPause) {}
 
-  // Whether to write the next line. Returns how many lines of all hosts were left out since the
-  // last written one. Absent: leave this line out too.
+  // Returns nullopt if the next line must be left out. Otherwise returns the number of lines of all
+  // hosts that were left out since the last written one.
   std::optional<uint64_t> Allow(const std::string& host, Clock::time_point now = Clock::now()) {
     MutexLock lock(&mutex_);
     const auto found = hosts_.find(host);
@@ -51,7 +51,7 @@ class BurstLimiter {
   const Clock::duration burst_of_host_;
   const Clock::duration burst_;
   Mutex mutex_;
-  // When the host's allowance is whole again.
+  // The time at which each host's allowance is whole again.
   std::map<std::string, Clock::time_point> hosts_ ABSL_GUARDED_BY(mutex_);
   Clock::time_point all_ ABSL_GUARDED_BY(mutex_);
   uint64_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;

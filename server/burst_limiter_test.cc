@@ -10,7 +10,7 @@ class BurstLimiterTest : public ::testing::Test {
  protected:
   static constexpr int kOfHost = 3, kOfAll = 10;
 
-  // Returns how many of `asked` lines are let through at the same moment.
+  // Returns the number of lines, of `asked` at the same moment, that are let through.
   int NumAllowed(const std::string& host, int asked) {
     int allowed = 0;
     for (int i = 0; i < asked; ++i) allowed += limiter_.Allow(host, now_).has_value();

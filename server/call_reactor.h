@@ -41,7 +41,7 @@ class RefusedCall final : public CallReactor {
   }
 
  private:
-  // gRPC calls it before OnDone().
+  // gRPC calls this before OnDone().
   void OnCancel() override { cancelled_ = true; }
   void OnDone() override {
     if (!cancelled_) call_.account().OnAnswered();

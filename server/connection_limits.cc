@@ -10,7 +10,8 @@ namespace penstock {
 namespace {
 
 constexpr int kReadChunk = 2 << 10;
-// With it gRPC 1.51 reads 8 KiB even where less was asked for. gRPC calls it an experiment.
+// With this argument, gRPC 1.51 reads 8 KiB even where less was asked for. gRPC calls it an
+// experiment.
 constexpr char kLargeReads[] = "tcp_read_chunks";
 
 }  // namespace
@@ -23,7 +24,8 @@ void ReadLittleAtATime() {
 
 void LimitConnections(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxCallsPerConnection);
-  // For TLS and HTTP/2's first frames. A connection without calls is closed after a minute.
+  // Time limit for TLS and HTTP/2's first frames. A connection without calls is closed after a
+  // minute.
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 60'000);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 8 << 10);

@@ -8,8 +8,8 @@ class ServerBuilder;
 
 namespace penstock {
 
-// Calls that may be open at once on one connection. Our clients use one; a proxy or a probe may use
-// more. A client that was told this limit and opens more loses the connection.
+// Maximum number of calls that may be open at once on one connection. Our clients use one; a proxy
+// or a probe may use more. A client that was told this limit and opens more loses the connection.
 constexpr int kMaxCallsPerConnection = 32;
 
 // Call it in main(), while there is one thread and gRPC has not started. gRPC allocates memory for

@@ -1,4 +1,4 @@
-// What one connection may open, tested with raw HTTP/2 frames: gRPC's own client would wait.
+// Tests the limits of one connection with raw HTTP/2 frames, because gRPC's own client would wait.
 #include "server/connection_limits.h"
 
 #include <arpa/inet.h>
@@ -67,7 +67,7 @@ class RawClient {
     to.sin_port = htons(static_cast<uint16_t>(port));
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(connect(fd_.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
-    const timeval patience = {120, 0};  // So that a failing test ends.
+    const timeval patience = {120, 0};  // A failing test then ends.
     setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     Send({kSettings}, 0);

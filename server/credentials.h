@@ -15,7 +15,7 @@ namespace penstock {
 // used; if they cannot be used, this is logged and the old contents stay in use. Warnings are
 // logged. The result must outlive the grpc::Server.
 //
-// Errors as LoadPemFiles().
+// Fails as LoadPemFiles() does.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeTlsCredentials(PemPaths files);
 
 }  // namespace penstock

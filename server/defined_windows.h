@@ -17,21 +17,22 @@ namespace penstock {
 // of a window that the session gave up. Not thread-safe, except for OnFailed().
 class DefinedWindows {
  public:
-  // Above this number, failed windows are forgotten. The session limits the windows that it knows.
+  // If there are more windows than this, failed ones are forgotten. The session limits the windows
+  // that it knows.
   static constexpr size_t kMost = 1024;
 
   // `pass` counts the bytes. It must outlive this object.
   explicit DefinedWindows(Gate::Pass& pass) : pass_(pass) {}
 
-  // Adds a window. OK: if `refused` is not OK, the window is only known here; otherwise the session
-  // must still accept it. kInvalidArgument: the number is in use. kResourceExhausted: a limit is
-  // reached; the message has the numbers.
+  // Adds a window. If it returns OK and `refused` is OK, the session must still accept the window.
+  // If it returns OK and `refused` is not OK, only this class knows the window. kInvalidArgument:
+  // the number is in use. kResourceExhausted: a limit is reached; the message has the numbers.
   absl::Status Add(uint64_t window, uint64_t bytes, absl::Status refused);
-  // Returns why the window's requests fail. OK: ask the session.
+  // Returns the error with which the window's requests fail, or OK if the session decides.
   absl::Status Refusal(uint64_t window) const;
   // Removes the window. Returns whether the session must release it too.
   bool Remove(uint64_t window);
-  // The session gave the window up. Called on any thread, before the client is told.
+  // Call this when the session has given the window up, on any thread, before the client is told.
   void OnFailed(uint64_t window);
 
   size_t size() const { return windows_.size(); }

@@ -10,7 +10,7 @@ namespace penstock {
 
 void FailureLog::Add(const StreamError& error, absl::string_view client) {
   const bool memory = absl::IsResourceExhausted(error.status);
-  // Only requests get this error: the windows do not fit together.
+  // Only requests get this error, when the windows do not fit together.
   if (!error.window.has_value()) {
     if (memory) TellOfMemory(error.status, client);
     return;

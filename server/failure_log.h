@@ -18,7 +18,7 @@ namespace penstock {
 // had many. Thread-safe.
 class FailureLog {
  public:
-  // This many windows get a line. The rest are only counted.
+  // This many failed windows get a line. The rest are only counted.
   static constexpr uint64_t kMaxLogged = 20;
 
   // `pass` must outlive this object.

@@ -25,7 +25,7 @@ struct Limit {
   absl::string_view what;
   size_t all;
   size_t of_host;
-  absl::string_view advice, advice_of_host;  // Appended to the numbers in the message.
+  absl::string_view advice, advice_of_host;  // Text that follows the numbers in the message.
 };
 
 Limit LimitOf(CallKind kind, const ServiceLimits& limits) {

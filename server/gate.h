@@ -40,14 +40,14 @@ class Gate {
     // the numbers.
     absl::Status AddDefinition(uint64_t bytes);
     void RemoveDefinition(uint64_t bytes);
-    // As Gate::AllowLog(). Limits lines about refused clients, which may come again at once.
+    // Like Gate::AllowLog(). Limits lines about refused clients, which may come again at once.
     std::optional<uint64_t> AllowLog(absl::string_view kind) const { return gate_->AllowLog(kind); }
-    // As BurstLimiter::Allow(), for the line that reports a new client, and for lines that follow
+    // Like BurstLimiter::Allow(), for the line that reports a new client, and for lines that follow
     // from it.
     std::optional<uint64_t> AllowArrivalLog() const { return gate_->arrivals_.Allow(host_); }
-    // As AllowArrivalLog(), for a line about a window that failed.
+    // Like AllowArrivalLog(), for a line about a window that failed.
     std::optional<uint64_t> AllowFailureLog() const { return gate_->failures_.Allow(host_); }
-    // The grant of the call's token. Null: no tokens are required.
+    // The grant of the call's token; null if no tokens are required.
     const std::shared_ptr<const Grant>& grant() const { return grant_; }
 
    private:
@@ -58,7 +58,7 @@ class Gate {
     Gate* gate_ = nullptr;
     CallKind kind_ = CallKind::kStream;
     std::string host_;
-    std::shared_ptr<const Grant> grant_;  // Null: no tokens are required.
+    std::shared_ptr<const Grant> grant_;  // Null if no tokens are required.
     uint64_t definition_bytes_ = 0;
   };
 
@@ -72,7 +72,7 @@ class Gate {
   absl::StatusOr<Pass> Admit(const grpc::CallbackServerContext& context, CallKind kind,
                              ConnectionAccount& account);
 
-  // As LogLimiter::Allow(), for calls that are refused after the gate.
+  // Like LogLimiter::Allow(), for calls that are refused after the gate.
   std::optional<uint64_t> AllowLog(absl::string_view kind) { return log_.Allow(kind); }
 
   // Whether the token of `grant` is still valid with the same folders. Reads the token file again

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// From chttp2_server.cc in gRPC 1.51, at level DEBUG.
+// The text in chttp2_server.cc of gRPC 1.51, at level DEBUG.
 constexpr absl::string_view kHandshakeFailed = "Handshaking failed: ";
 
 struct Cause {
@@ -70,7 +70,7 @@ void Log(gpr_log_func_args* line) {
   if (absl::StartsWith(message, kHandshakeFailed)) {
     return LogHandshake(message.substr(kHandshakeFailed.size()));
   }
-  // OpenSSL's line about the same failure.
+  // This is OpenSSL's line about the same failure.
   if (line->severity != GPR_LOG_SEVERITY_ERROR || absl::StartsWith(message, "Handshake failed")) {
     return;
   }

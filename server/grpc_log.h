@@ -14,8 +14,8 @@ namespace penstock {
 // is written every 10 s.
 void SendGrpcLogToSpdlog();
 
-// Explains gRPC's text about a failed handshake to an operator. Empty: the client closed the
-// connection without giving a reason.
+// Explains gRPC's text about a failed handshake to an operator. Returns an empty string if the
+// client closed the connection without giving a reason.
 std::string ExplainHandshake(absl::string_view message);
 
 // Counts the connections that failed because client and server do not agree on TLS, over the whole

@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-// Enough for the name of a service.
+// This is enough for the name of a service.
 constexpr int kMaxRequestBytes = 4 << 10;
 
 ListenerOptions OptionsOfHealth() {

@@ -23,11 +23,11 @@ class Listener;
 // come for data need the others. Thread-safe.
 class HealthPort {
  public:
-  // Or an eighth of the descriptor limit, if that is less.
+  // Maximum number of connections, or an eighth of the descriptor limit if that is less.
   static constexpr uint64_t kMaxConnections = 1024;
 
-  // `listen` is HOST:PORT; port 0 takes a free port. `guard` must outlive it. Errors as
-  // Server::Start().
+  // `listen` is HOST:PORT; port 0 takes a free port. `guard` must outlive it. Fails as
+  // Server::Start() does.
   static absl::StatusOr<std::unique_ptr<HealthPort>> Start(const std::string& listen,
                                                            const ServiceLimits& limits,
                                                            ConnectionGuard& guard);

@@ -119,7 +119,7 @@ class HealthWatch final : public RequestReactor {
   HealthService& service_;
   Mutex mutex_;
   grpc::ByteBuffer message_;  // gRPC reads it while writing_ is set.
-  // UNKNOWN: nothing was sent yet.
+  // The status sent last; UNKNOWN if nothing was sent yet.
   HealthCheckResponse::ServingStatus told_ ABSL_GUARDED_BY(mutex_) = HealthCheckResponse::UNKNOWN;
   HealthCheckResponse::ServingStatus wanted_ ABSL_GUARDED_BY(mutex_) = HealthCheckResponse::UNKNOWN;
   bool watches_ ABSL_GUARDED_BY(mutex_) = false;  // HealthService knows this watch.

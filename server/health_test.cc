@@ -1,4 +1,4 @@
-// Health on the main port and on its own port.
+// Tests health on the main port and on its own port.
 #include <memory>
 #include <string>
 

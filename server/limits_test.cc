@@ -1,4 +1,4 @@
-// What clients may use of a server.
+// Tests the limits on what clients may use of a server.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -113,7 +113,7 @@ TEST_F(LimitsTest, AStreamWithAHelloMayBeSilent) {
   grpc::ClientContext context;
   auto stream = Begin(context);
   grpc::ClientContext silent_context;
-  // It came later and has already been ended.
+  // This stream came later and has already been ended.
   EXPECT_FALSE(End(*stub_->Pieces(&silent_context)).ok());
   stream->WritesDone();
   EXPECT_OK(End(*stream));

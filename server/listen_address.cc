@@ -29,8 +29,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Adds the inodes of the listening sockets on `port`, from a table of /proc/net (proc(5)): field 1
-// is ADDRESS:PORT in hexadecimal, 3 the state (0A: listening), 9 the inode.
+// Adds the inodes of the listening sockets on `port`, from a table of /proc/net (proc(5)). Field 1
+// is ADDRESS:PORT in hexadecimal, field 3 is the state (0A: listening), and field 9 is the inode.
 void AddListeningInodes(const char* table, uint16_t port, std::set<std::string>& inodes) {
   std::ifstream file(table);
   std::string line;
@@ -101,7 +101,7 @@ bool IsIpv6(absl::string_view host) {
   return inet_pton(AF_INET6, std::string(host).c_str(), &address) == 1;
 }
 
-// More permissive than DNS, which allows no underscore.
+// This is more permissive than DNS, which allows no underscore.
 bool IsHostName(absl::string_view host) {
   constexpr size_t kMaxName = 253;
   return !host.empty() && host.size() <= kMaxName && host.front() != '-' && host.front() != '.' &&

@@ -16,8 +16,8 @@
 namespace penstock {
 
 // Returns who listens on a TCP port of this machine, from /proc, for error messages:
-// "penstock-server (process 4711)". Empty if nobody listens there, or if the process belongs to
-// another user.
+// "penstock-server (process 4711)". Returns an empty string if nobody listens there, or if the
+// process belongs to another user.
 std::string DescribePortOwner(uint16_t port);
 
 struct ListenAddress {
@@ -28,7 +28,7 @@ struct ListenAddress {
   bool IsLoopback() const { return IsLoopbackHost(host); }
 };
 
-// Parses "127.0.0.1:7070", "[::1]:7070", "localhost:0". kInvalidArgument otherwise.
+// Parses "127.0.0.1:7070", "[::1]:7070", "localhost:0". Returns kInvalidArgument for anything else.
 absl::StatusOr<ListenAddress> ParseListenAddress(absl::string_view text);
 
 // Whether the two addresses cannot be used together, judged by their text. Two free ports differ.
@@ -39,16 +39,16 @@ using ResolvedAddresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
 // kInvalidArgument: the host is a name that cannot be resolved. May ask a name server.
 absl::StatusOr<ResolvedAddresses> ResolveListenHost(const ListenAddress& address);
-// Errors as ResolveListenHost().
+// Fails as ResolveListenHost() does.
 absl::Status CheckListenHost(const ListenAddress& address);
 
 // Explains why listening at `address` failed. kUnavailable: the port is in use; names the process
-// if /proc shows it. kPermissionDenied. kInvalidArgument: the host is not an address of this
-// machine.
+// if /proc shows it. kPermissionDenied: this user may not use the port. kInvalidArgument: the host
+// is not an address of this machine.
 absl::Status ExplainBindError(int error, const ListenAddress& address);
 
-// OK for a name, or an IPv4 or IPv6 address with or without brackets. kInvalidArgument otherwise,
-// for example for a host with a port or a space.
+// Returns OK for a name, or an IPv4 or IPv6 address with or without brackets. Returns
+// kInvalidArgument otherwise, for example for a host with a port or a space.
 absl::Status CheckReachableHost(absl::string_view host);
 
 // Returns the address at which others reach a listener at `address`, with `host` in place of its

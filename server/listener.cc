@@ -109,7 +109,7 @@ absl::Status Listener::AddAll(const ListenAddress& address, const addrinfo* foun
   return sockets_.empty() ? ExplainBindError(lacking, address) : absl::OkStatus();
 }
 
-// Returns 0 or errno.
+// Adds a socket for `entry`. Returns 0 or errno.
 int Listener::Add(const addrinfo& entry) {
   UniqueFd fd(socket(entry.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return errno;
@@ -182,8 +182,8 @@ void Listener::Accept(int listener) {
   std::string peer = PeerOf(connection.get());
   const bool full = IsFull();
   if (full && silent_.empty()) return SayFull(peer);
-  // The oldest silent connection makes room: a client that has something to send has sent it by
-  // now.
+  // If there is no room, close the oldest silent connection. A client that has something to send
+  // has sent it by now.
   if (full || silent_.size() >= kMaxSilent) silent_.erase(silent_.begin());
   silent_.push_back({std::move(connection), std::move(peer), Clock::now() + kPatience});
 }
@@ -226,7 +226,7 @@ void Listener::Rest() {
 
 void Listener::OnAcceptError(int error) {
   if (error == EAGAIN || error == EINTR || error == ECONNABORTED) return;
-  if (error != EMFILE) Rest();  // Mostly memory.
+  if (error != EMFILE) Rest();  // The error is mostly a lack of memory.
   std::optional<uint64_t> left_out = log_.Allow(error == EMFILE ? "descriptors" : "accept");
   if (!left_out.has_value()) return;
   if (error == EMFILE) {
@@ -243,7 +243,7 @@ void Listener::OnAcceptError(int error) {
 void Listener::Meet(Silent& silent) {
   UniqueFd connection = std::move(silent.connection);
   uint8_t first = 0;
-  // It has closed without sending a byte.
+  // The peer has closed without sending a byte.
   if (recv(connection.get(), &first, 1, MSG_PEEK) != 1) return;
   if (options_.speaks_tls && first == kHttp2) {
     CountFailedHandshake();
@@ -263,7 +263,8 @@ void Listener::Meet(Silent& silent) {
           "{}\" left_out={}",
           silent.peer, options_.cure_of_tls, *left_out);
     }
-    // Handed over all the same: gRPC answers in plaintext, which tells the client what is wrong.
+    // The connection is still handed over: gRPC answers in plaintext, which tells the client what
+    // is wrong.
   }
   // gRPC's message about a failed handshake does not name the client.
   if (options_.speaks_tls) spdlog::debug("tls handshake begins peer={}", silent.peer);

@@ -47,8 +47,8 @@ struct ListenerOptions {
   // Advice for a client that speaks TLS to a plaintext port.
   const char* cure_of_tls =
       "give this server --tls-cert and --tls-key, or start the client without --tls";
-  // Most open connections, including those that gRPC has. Beyond it, the oldest one that has sent
-  // nothing is closed; if there is none, the new one.
+  // Maximum number of open connections, including those that gRPC has. Beyond it, the listener
+  // closes the oldest one that has sent nothing or, if there is none, the new one.
   size_t max_connections = kAnyNumber;
 };
 
@@ -66,10 +66,10 @@ class Listener {
   // Receives connections, on the listener's thread.
   using HandOver = std::function<void(UniqueFd connection)>;
 
-  // Binds every address of the host, except those that the kernel or this machine lacks. Errors as
-  // ResolveListenHost() and ExplainBindError().
+  // Binds every address of the host, except those that the kernel or this machine lacks. Fails as
+  // ResolveListenHost() and ExplainBindError() do.
   static absl::StatusOr<std::unique_ptr<Listener>> Bind(const ListenAddress& address);
-  // `found`: the resolved addresses of the host.
+  // `found` has the resolved addresses of the host.
   static absl::StatusOr<std::unique_ptr<Listener>> Bind(const ListenAddress& address,
                                                         const addrinfo* found);
   // Stops accepting connections.
@@ -107,12 +107,13 @@ class Listener {
   std::vector<UniqueFd> sockets_;
   uint16_t port_ = 0;
   UniqueFd wake_;
-  // Closed for a moment to accept, and close, a connection for which there is no room.
+  // A spare descriptor. It is closed for a moment to accept, and close, a connection for which
+  // there is no room.
   UniqueFd spare_;
   ListenerOptions options_;
   HandOver hand_over_;
   LogLimiter log_;
-  std::vector<Silent> silent_;   // Oldest first.
+  std::vector<Silent> silent_;   // The oldest one is first.
   OpenConnections handed_over_;  // Counted only if there is a limit.
   std::jthread thread_;          // Last member: it uses all of the above.
 };

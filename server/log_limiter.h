@@ -19,8 +19,8 @@ class LogLimiter {
  public:
   static constexpr std::chrono::seconds kPause{10};
 
-  // Whether to write the next line. Returns how many lines of this kind were left out since the
-  // last written one. Absent: leave this line out too.
+  // Returns nullopt if the next line must be left out. Otherwise returns the number of lines of
+  // this kind that were left out since the last written one.
   std::optional<uint64_t> Allow(absl::string_view kind, std::chrono::steady_clock::time_point now =
                                                             std::chrono::steady_clock::now()) {
     MutexLock lock(&mutex_);

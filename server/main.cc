@@ -44,10 +44,10 @@
 namespace penstock {
 namespace {
 
-// How long a server may take to end once --grace has passed. This is less than what orchestrators
-// allow in addition to the grace (deploy/).
+// Maximum time that a server may take to end once --grace has passed. It is less than what
+// orchestrators allow in addition to the grace (deploy/).
 constexpr absl::Duration kEndTime = absl::Seconds(5);
-// The exit code if it takes longer.
+// The exit code of a server that takes longer.
 constexpr int kExitCodeOfHang = 3;
 
 struct Flags {
@@ -242,8 +242,8 @@ absl::StatusOr<std::unique_ptr<SignalThread>> HandleSignals(const std::atomic<Se
       });
 }
 
-// Threads in addition to the engine's: of this program, its listeners, its metrics and its
-// shared-memory socket.
+// Number of threads in addition to the engine's: those of this program, its listeners, its metrics
+// and its shared-memory socket.
 constexpr uint64_t kOtherThreads = 8;
 // Memory of gRPC and the streams in addition to the memory budget. With --memory-budget 64MiB and
 // one engine thread, 4 clients took 52 MiB: the largest address space that the server had mapped,
@@ -274,7 +274,8 @@ absl::StatusOr<LastThread*> StartLastThread() {
   });
 }
 
-// The system would kill the process for it at some time, without a message.
+// Warns because the system would kill the process for such a budget at some time, without a
+// message.
 void WarnOfTooLargeABudget(uint64_t budget) {
   const uint64_t memory = ReadMachineLimits().memory_bytes;
   if (memory == 0 || budget <= memory) return;

@@ -1,4 +1,4 @@
-// The messages that one stream has yet to send.
+// Queues the messages that one stream has yet to send.
 #ifndef PENSTOCK_SERVER_OUTBOX_H_
 #define PENSTOCK_SERVER_OUTBOX_H_
 
@@ -14,9 +14,9 @@
 
 namespace penstock {
 
-// Control messages (serialised) leave before parts, each kind in the order in which it came. The
-// users bound it: parts by the session's credit, control messages by not reading on while there are
-// many. Not thread-safe.
+// Control messages (serialised) are sent before parts, each kind in the order in which it came. Its
+// users bound it: the session's credit limits parts, and the stream limits control messages,
+// because it reads nothing while there are many. Not thread-safe.
 class Outbox {
  public:
   using Item = std::variant<std::string, PartBuffer>;

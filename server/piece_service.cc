@@ -112,7 +112,8 @@ class FileReactor final : public RequestReactor, public std::enable_shared_from_
   std::atomic<Clock::rep> wrote_{Clock::now().time_since_epoch().count()};
   std::shared_ptr<FileReactor> self_;
   Mutex mutex_;
-  grpc::CallbackServerContext* context_ ABSL_GUARDED_BY(mutex_);  // Null once it may be gone.
+  // Null once the context may be gone.
+  grpc::CallbackServerContext* context_ ABSL_GUARDED_BY(mutex_);
 };
 
 class StatsReactor final : public RequestReactor {
@@ -227,7 +228,7 @@ absl::StatusOr<std::unique_ptr<FileSource>> PieceService::TryOpenManifest(const 
         absl::StrCat(Printable(path), ": the client's token is limited to other folders"));
   }
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> file, root_.OpenFile(path));
-  // Checks the descriptor that is sent, because the path may lead to another file by now.
+  // Check the descriptor that is sent, because the path may lead to another file by now.
   PENSTOCK_ASSIGN_OR_RETURN(const bool is_manifest, IsManifestFile(*file));
   if (is_manifest) return file;
   return absl::InvalidArgumentError(absl::StrCat(
@@ -286,7 +287,7 @@ void PieceService::OnFileDone(FileReactor* file) {
 }
 
 void PieceService::RunDeadlines() {
-  // A quarter of the time limit, so that nothing stays much longer than its limit.
+  // The pause is a quarter of the time limit, so that nothing stays much longer than its limit.
   const auto pause =
       absl::ToChronoNanoseconds(std::max(limits_.hello_timeout / 4, absl::Milliseconds(10)));
   while (true) {
@@ -316,7 +317,7 @@ void PieceService::EndSilentOnes() {
     MutexLock lock(&mutex_);
     for (FileReactor* file : files_) files.push_back(file->shared_from_this());
   }
-  // Without the lock, because their end calls this object.
+  // Call this without the lock, because the end of a stream calls this object.
   for (const auto& stream : Streams()) stream->EndIfSilent(limits_.hello_timeout);
   for (const auto& file : files) file->EndIfSilent(limits_.call_timeout);
 }
@@ -333,7 +334,8 @@ void PieceService::EndRevokedOnes() {
       if (grant != nullptr) granted.emplace_back(stream->shared_from_this(), grant);
     }
   }
-  // Without the lock: the token file may be slow to read, and their end calls this object.
+  // Call this without the lock: the token file may be slow to read, and the end of a stream calls
+  // this object.
   for (const auto& [stream, grant] : granted) {
     if (gate_.StillGrants(*grant)) continue;
     {

@@ -59,8 +59,8 @@ class PieceService final : private StreamOwner {
   CallReactor* Stats(grpc::CallbackServerContext& context, OpenCall call);
 
   // Returns what a client with this grant may see. If the grant has folders, that is its own
-  // streams and the counters over all streams. Otherwise, and if no tokens are required (null), it
-  // is everything.
+  // streams and the counters over all streams. Otherwise it is everything. `reader` is null if no
+  // tokens are required.
   v1::ServerStats StatsFor(const Grant* reader) const;
   std::vector<std::shared_ptr<StreamReactor>> Streams() const;
   void OnStreamDone(StreamReactor* stream) override;
@@ -86,12 +86,13 @@ class PieceService final : private StreamOwner {
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   mutable Mutex mutex_;
   CondVar changed_;
-  // With the grant of each stream. Null: no tokens are required, or the stream was already ended.
+  // Each stream with its grant. The grant is null if no tokens are required, or if the stream was
+  // already ended.
   std::map<StreamReactor*, std::shared_ptr<const Grant>> streams_ ABSL_GUARDED_BY(mutex_);
   std::set<FileReactor*> files_ ABSL_GUARDED_BY(mutex_);
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
-  // `streams` and `refused` count all streams, the rest those that have ended.
+  // `streams` and `refused` count all streams. The other fields count the streams that have ended.
   v1::StreamTotals totals_ ABSL_GUARDED_BY(mutex_);
   std::jthread deadlines_;  // Last member: it uses all of the above.
 };

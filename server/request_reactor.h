@@ -1,4 +1,4 @@
-// A call with one request: statistics, manifests, health.
+// Reads calls with one request: statistics, manifests, health.
 #ifndef PENSTOCK_SERVER_REQUEST_REACTOR_H_
 #define PENSTOCK_SERVER_REQUEST_REACTOR_H_
 
@@ -43,7 +43,8 @@ class CallDeadline {
  private:
   struct Call {
     Mutex mutex;
-    grpc::CallbackServerContext* context ABSL_GUARDED_BY(mutex) = nullptr;  // Null: stopped.
+    // Null once it is stopped.
+    grpc::CallbackServerContext* context ABSL_GUARDED_BY(mutex) = nullptr;
   };
 
   const std::shared_ptr<Call> call_;  // Shared with the alarm, which may end later.
@@ -54,7 +55,7 @@ class CallDeadline {
 // OnDone().
 class RequestReactor : public CallReactor {
  public:
-  // Its functions may be called from now on. Returns itself, for gRPC.
+  // Starts to read. After this, gRPC may call its functions. Returns itself, for gRPC.
   CallReactor* Start() {
     StartRead(&request_);
     return this;
@@ -64,7 +65,7 @@ class RequestReactor : public CallReactor {
   RequestReactor(OpenCall call, grpc::CallbackServerContext& context, absl::Duration timeout)
       : call_(std::move(call)), deadline_(context, timeout) {}
 
-  // Called once. The function, or a later one, must finish the call.
+  // Called once. This function, or code that it starts, must finish the call.
   virtual void OnRequest(grpc::ByteBuffer& request) = 0;
 
   void OnCancel() override { cancelled_ = true; }

@@ -41,7 +41,7 @@ absl::Status CheckTls(const ServerOptions& options) {
   return absl::OkStatus();
 }
 
-// Reports an invalid host first, because TLS would not help it.
+// Reports an invalid host first, because TLS would not help with that.
 absl::Status CheckPlaintext(const ServerOptions& options, const ListenAddress& address) {
   PENSTOCK_RETURN_IF_ERROR(Annotate(CheckListenHost(address), "--listen"));
   const std::string where =
@@ -70,8 +70,8 @@ absl::Status CheckHealthListen(const ServerOptions& options, const ListenAddress
                    "answers health checks"));
 }
 
-// Descriptors of the data root, a shard, --address-file and the metrics port. In addition, for each
-// other port: the sockets of two addresses, an eventfd and a spare.
+// Number of descriptors for the data root, a shard, --address-file and the metrics port, and, for
+// each other port, the sockets of two addresses, an eventfd and a spare.
 uint64_t OwnDescriptors(const ServerOptions& options) {
   const uint64_t ports = 1 + !options.health_listen.empty() + !options.shm_socket.empty();
   return 6 + 4 * ports;

@@ -39,31 +39,31 @@ struct ServerOptions {
   // HOST:PORT; port 0 takes a free port. An address that other machines can reach needs TLS, or
   // `insecure` without tokens: tokens travel in plaintext only on loopback.
   std::string listen = "127.0.0.1:7070";
-  // HOST:PORT of a second listener for health only, in plaintext. Empty: none.
+  // HOST:PORT of a second listener for health only, in plaintext. If it is empty, there is none.
   std::string health_listen = {};
   // The folder beneath which shards and manifests are.
   std::string data_root;
-  uint32_t threads = 0;  // Threads of the engine; 0: the cores this process may use.
+  uint32_t threads = 0;  // Threads of the engine; 0 means the cores this process may use.
   // Additional threads for slow storage.
   uint32_t read_threads = EngineOptions().read_threads;
-  // Bytes for data and what clients request; 0: the engine's default.
+  // Bytes for data and client requests; 0 means the engine's default.
   uint64_t memory_budget = 0;
   // Bytes of memory_budget for decoded rows that streams share.
   uint64_t strip_cache = EngineOptions().strip_cache;
   bool insecure = false;
-  // PEM files of the server's certificate and its key. Empty: plaintext. With `tls_client_ca`
-  // clients must have a certificate signed by one of these CAs. The files are read again when they
-  // change.
+  // PEM files of the server's certificate and its key. If they are empty, the port is in plaintext.
+  // With `tls_client_ca` clients must have a certificate signed by one of these CAs. The files are
+  // read again when they change.
   std::string tls_cert = {};
   std::string tls_key = {};
   std::string tls_client_ca = {};
-  // File of bearer tokens (server/tokens.h). Empty: no token is required. Read again when it
-  // changes.
+  // File of bearer tokens (server/tokens.h). If it is empty, no token is required. It is read again
+  // when it changes.
   std::string token_file = {};
   ServiceLimits limits = {};
   GuardLimits guard = {};
   // The Unix socket from which clients of this machine fetch shared memory. This user may connect
-  // to it, and the group `shm_group` if given. Empty: parts travel inside the stream.
+  // to it, and the group `shm_group` if given. If it is empty, parts travel inside the stream.
   std::string shm_socket = {};
   std::string shm_group = {};
 
@@ -81,24 +81,23 @@ class Server {
   //   kUnavailable                  the address is in use
   //   kResourceExhausted            no thread could be started, or a limit of the system is too low
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
-  // The same with another engine than the real one.
+  // Starts the server with another engine than the real one.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options,
                                                        std::unique_ptr<SessionSource> sessions);
   ~Server();
 
   // The address at which it listens: "127.0.0.1:41234" for "127.0.0.1:0".
   const std::string& address() const { return address_; }
-  // The same for health_listen; empty without it.
+  // The address of health_listen; empty without it.
   const std::string& health_address() const;
-  // As completed by Start().
+  // The options as Start() completed them.
   const ServerOptions& options() const { return options_; }
   size_t num_streams() const;
   // The answer to the Stats call, with the connections of the guard.
   v1::ServerStats stats() const;
 
-  // Health becomes NOT_SERVING, every stream is told, and new ones are refused. The server ends
-  // when its streams have ended, at the latest after `grace`. Returns at once. Only the first call
-  // counts.
+  // Sets health to NOT_SERVING, tells every stream, and refuses new ones. The server ends when its
+  // streams have ended, at the latest after `grace`. Returns at once. Only the first call counts.
   void Drain(absl::Duration grace);
   // Ends every stream now.
   void Stop();
@@ -120,7 +119,7 @@ class Server {
   const std::unique_ptr<ConnectionGuard> guard_;  // Serves all ports.
   const std::unique_ptr<HealthService> health_;
   const std::unique_ptr<CallRouter> router_;
-  std::unique_ptr<HealthPort> health_port_;  // Null without health_listen.
+  std::unique_ptr<HealthPort> health_port_;  // Null if health_listen is empty.
   std::unique_ptr<Gate> gate_;
   std::unique_ptr<SharedMemoryDoor> door_;  // May be null.
   std::unique_ptr<PieceService> service_;

@@ -1,4 +1,4 @@
-// How a server ends, at once or drained, and its health status meanwhile.
+// Tests how a server ends, at once or drained, and its health status meanwhile.
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/testing/server_fixture.h"

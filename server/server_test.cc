@@ -1,4 +1,4 @@
-// The service with a fake engine and a plain protobuf client.
+// Tests the service with a fake engine and a plain protobuf client.
 #include "server/server.h"
 
 #include <sys/stat.h>
@@ -41,7 +41,7 @@ TEST_F(ServerTest, AnswersHelloWithItselfAndCredit) {
 
 TEST_F(ServerTest, PartsAreWhatAProtobufClientReads) {
   StartServer({.on_fetch = [this](SessionEvents& events, const Fetch& fetch) {
-    // Out of order, with sizes close to those of gRPC and HTTP/2.
+    // These sizes are out of order and close to those of gRPC and HTTP/2.
     for (uint32_t size : {1u << 20, 1u, 16384u, 0u}) {
       events.OnPart(home_.Make(fetch.request, size, 7, size, static_cast<uint8_t>(size % 251)));
     }
@@ -230,7 +230,7 @@ TEST_F(ServerTest, CancelDropsPartsThatWait) {
   talk.OpenWindow(1);
   past_cancel.get_future().wait();
   talk.Fetch(2);
-  // Nothing was read so far, so at most what the connection's windows hold is in flight.
+  // Nothing was read so far, so only as much is in flight as the connection's windows hold.
   int parts = 0;
   while (talk.Read().part().request() == 1) ++parts;
   EXPECT_LT(parts, 32);
@@ -278,7 +278,8 @@ TEST_F(ServerTest, EventsMayRaceTheEndOfTheStream) {
                .on_close =
                    [&] {
                      MutexLock lock(&mutex);
-                     threads.clear();  // Like a session: no event after its destructor.
+                     // The fake then behaves like a session: no event follows its destructor.
+                     threads.clear();
                    }});
   for (int round = 0; round < 20; ++round) {
     Conversation talk(*stub_);
@@ -286,7 +287,7 @@ TEST_F(ServerTest, EventsMayRaceTheEndOfTheStream) {
     for (int i = 0; i < 4; ++i) talk.Fetch(i);
     for (int i = 0; i < round * 10; ++i) ASSERT_TRUE(talk.Read().has_part());
     talk.Abandon();
-    (void)talk.Finish();  // Cancelled, whenever that arrives.
+    (void)talk.Finish();  // The stream was cancelled; this may arrive at any time.
   }
   server_.reset();
   home_.WaitUntilAllReturned();

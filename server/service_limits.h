@@ -13,16 +13,16 @@ struct ServiceLimits {
   static constexpr size_t kMostStreams = 65536;
   // A stream counts from the start of its call, before its Hello.
   size_t max_streams = 1024;
-  size_t max_streams_per_host = 512;  // For one client address.
-  // For Manifest calls, and for Stats calls.
+  size_t max_streams_per_host = 512;  // Limit for each client address.
+  // Limit for Manifest calls, and for Stats calls.
   size_t max_calls = 16;
   size_t max_calls_per_host = 8;
-  size_t max_health_watches = 256;  // For each port.
-  // How long a stream may be without a Hello, and how long a call may go without the client taking
-  // a part of its answer.
+  size_t max_health_watches = 256;  // Limit for each port.
+  // Time limit for a stream to send its Hello, and for a client to take a part of a call's answer.
   absl::Duration hello_timeout = absl::Seconds(10);
   absl::Duration call_timeout = absl::Seconds(30);
-  // Bytes of the messages that defined the open windows: of one stream, and of all streams.
+  // Maximum number of bytes of the messages that defined the open windows: of one stream, and of
+  // all streams.
   uint64_t max_stream_definition_bytes = uint64_t{64} << 20;
   uint64_t max_definition_bytes = uint64_t{512} << 20;
 };

@@ -1,4 +1,4 @@
-// Gives the service's streams their sessions.
+// Opens sessions for the service's streams.
 #ifndef PENSTOCK_SERVER_SESSION_SOURCE_H_
 #define PENSTOCK_SERVER_SESSION_SOURCE_H_
 
@@ -16,8 +16,8 @@ class SessionSource {
  public:
   struct Opened {
     std::unique_ptr<Session> session;
-    ServerInfo info;            // What Hello says of this server and this spec.
-    uint64_t credit_bytes = 0;  // How many bytes the session may have outstanding.
+    ServerInfo info;            // Hello's description of this server and this spec.
+    uint64_t credit_bytes = 0;  // Maximum number of bytes that the session may have outstanding.
   };
 
   virtual ~SessionSource() = default;

@@ -60,7 +60,7 @@ void Reply(int connection, absl::string_view text, int descriptor) {
   (void)sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-// Returns what a connection sent. Empty if that is not usable.
+// Returns the text that a connection sent, or an empty string if it is not usable.
 std::string Hear(int connection) {
   char said[wire::kMaxTicketBytes + 1];
   ssize_t size = recv(connection, said, sizeof said, MSG_DONTWAIT);
@@ -215,7 +215,7 @@ std::unique_ptr<SharedMemoryDoor::Lease> SharedMemoryDoor::MakeLease() {
 }
 
 SharedMemoryDoor::Lease::~Lease() {
-  // Its pool is destroyed without the lock.
+  // The pool of this node is destroyed without the lock.
   std::map<std::string, Ticket, std::less<>>::node_type ended;
   MutexLock lock(&door_.mutex_);
   ended = door_.tickets_.extract(ticket_);

@@ -24,12 +24,12 @@ struct SharedMemoryDoorOptions {
   // name) that group too.
   std::string socket = {};
   std::string group = {};
-  // Bytes of one stream's pool. It is small, so that parts are still in the cache when they are
-  // read.
+  // Bytes of one stream's pool. The pool is small, so that parts are still in the cache when they
+  // are read.
   size_t pool_bytes = size_t{4} << 20;
-  // Bytes of all pools together. A stream beyond that is served without a pool.
+  // Maximum number of bytes of all pools together. Above it, a stream is served without a pool.
   size_t max_bytes = size_t{512} << 20;
-  // A connection that has not sent its ticket by then is closed.
+  // A connection that has not sent its ticket after this time is closed.
   absl::Duration patience = absl::Seconds(2);
   size_t max_connections = 64;
 
@@ -50,7 +50,7 @@ class SharedMemoryDoor {
    public:
     ~Lease();
     const std::string& ticket() const { return ticket_; }
-    // The pool, once a client has fetched it. Null before that.
+    // The pool, once a client has fetched it; null before that.
     std::shared_ptr<SharedPool> pool() const;
 
    private:
@@ -62,8 +62,8 @@ class SharedMemoryDoor {
   };
 
   // Makes the socket and starts the thread. Replaces the socket of a process that is gone.
-  // kInvalidArgument: an option is wrong. kUnavailable: another process listens there. Other errors
-  // say why the socket could not be made, or why no thread could be started.
+  // kInvalidArgument: an option is wrong. kUnavailable: another process listens there. The other
+  // errors say why the socket could not be made, or why no thread could be started.
   static absl::StatusOr<std::unique_ptr<SharedMemoryDoor>> Open(SharedMemoryDoorOptions options);
   // REQUIRES: no lease is left. Pools may be left. Removes the socket unless another server has
   // replaced it.

@@ -39,8 +39,8 @@ class Peer {
     EXPECT_EQ(send(fd_.get(), ticket.data(), ticket.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(ticket.size()));
   }
-  // Returns the door's message, "" when it closes the connection. `pool` becomes the descriptor
-  // that came with the message.
+  // Returns the door's message, or "" when the door closes the connection. Sets `pool` to the
+  // descriptor that came with the message.
   std::string Hear() {
     pollfd polled{fd_.get(), POLLIN, 0};
     EXPECT_EQ(poll(&polled, 1, 60'000), 1);
@@ -223,7 +223,7 @@ TEST_F(SharedMemoryDoorTest, RemovesItsSocketAndReplacesAnOldOne) {
   Open();
   door_.reset();
   EXPECT_FALSE(std::filesystem::exists(path_));
-  // What a process that was killed leaves behind.
+  // This socket looks like one that a killed process leaves behind.
   UniqueFd old(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

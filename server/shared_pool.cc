@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// Since Linux 5.1. Older headers lack it.
+// Linux has it since 5.1. Older headers lack it.
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
@@ -35,7 +35,7 @@ absl::StatusOr<std::shared_ptr<SharedPool>> SharedPool::Create(size_t size,
                                                                std::shared_ptr<void> counted) {
   UniqueFd fd(memfd_create("penstock-parts", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return ErrnoToStatus(errno, "memfd_create");
-  // Not only ftruncate(): a page that is not available later would kill the reader.
+  // ftruncate() alone would not do: a page that is not available later would kill the reader.
   if (int error = posix_fallocate(fd.get(), 0, static_cast<off_t>(size)); error != 0) {
     return ErrnoToStatus(error, absl::StrCat("shared memory of ", size, " bytes"));
   }

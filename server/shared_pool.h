@@ -17,9 +17,9 @@
 
 namespace penstock {
 
-// A memfd without a name, sealed: its size never changes, so it cannot kill a reader. If the kernel
-// supports it, only we can map it for writing. Blocks with the lowest addresses are given out
-// first, so that a stream that needs little memory stays in the processor's cache. Thread-safe.
+// A memfd without a name. It is sealed: its size never changes, so it cannot kill a reader. If the
+// kernel supports it, only we can map it for writing. Blocks with the lowest addresses are given
+// out first, so that a stream that needs little memory stays in the processor's cache. Thread-safe.
 class SharedPool final : public PartMemory {
  public:
   // Creates a pool. All of its pages exist when it returns. Keeps `counted` as long as the pool
@@ -53,9 +53,9 @@ class SharedPool final : public PartMemory {
 
   const UniqueFd fd_;
   const std::span<uint8_t> memory_;
-  const std::shared_ptr<void> counted_;  // Never used here; only kept alive.
+  const std::shared_ptr<void> counted_;  // Only kept alive; never used here.
   Mutex mutex_;
-  std::vector<bool> taken_ ABSL_GUARDED_BY(mutex_);  // By block.
+  std::vector<bool> taken_ ABSL_GUARDED_BY(mutex_);  // Indexed by block.
 };
 
 }  // namespace penstock

@@ -13,8 +13,8 @@
 namespace penstock {
 
 // Until BlockEndSignals(), makes the signals of StopSignals::Set() end the process with exit code
-// 128 + their number, as they do later in a start, instead of killing it. So a start that hangs can
-// be ended. SIGUSR1 has no effect. Call it first.
+// 128 + their number, instead of killing it, just as these signals do later in a start. So a start
+// that hangs can be ended. SIGUSR1 has no effect. Call it first.
 void EndAtSignals();
 
 // Keeps the signals of StopSignals::Set() from ending the process. Call it before any thread is

@@ -1,4 +1,4 @@
-// The Stats call with a fake engine.
+// Tests the Stats call with a fake engine.
 #include <chrono>
 #include <filesystem>
 #include <functional>

@@ -190,7 +190,7 @@ absl::Status StreamReactor::Handle(OpenWindow window) {
   return absl::OkStatus();
 }
 
-// Checked before the session, because not every client may see what is in its caches.
+// Check this before the session, because not every client may see what is in its caches.
 absl::Status StreamReactor::CheckRoots(const OpenWindow& window) const {
   for (const ShardRef& shard : window.shards) {
     if (pass_.MayRead(shard.path)) continue;
@@ -228,7 +228,7 @@ absl::Status StreamReactor::Handle(wire::Release release) {
 }
 
 absl::Status StreamReactor::Handle(wire::Ack ack) {
-  PartBuffer returned;  // Destroyed without the lock.
+  PartBuffer returned;  // It is destroyed without the lock.
   MutexLock lock(&mutex_);
   auto found = lent_.find(ack.offset);
   if (found == lent_.end()) {
@@ -365,7 +365,7 @@ void StreamReactor::OnWriteDone(bool ok) {
     write_wait_ += Clock::now() - write_start_;
     if (ok) next = TakeNext();
     read_on = read_paused_ && outbox_.num_control() <= kMaxQueuedControl / 2;
-    // Claimed under the lock: the next write may be done before this call reads on.
+    // Claim the read under the lock: the next write may be done before this call reads on.
     if (read_on) read_paused_ = false;
   }
   if (!ok) End(absl::CancelledError("the client is gone"));
@@ -388,7 +388,7 @@ void StreamReactor::OnDone() {
         failures_.failed_windows());
   }
   const std::shared_ptr<StreamReactor> self = std::move(self_);
-  // A client that cancels its stream has received its answers all the same.
+  // A client that cancels its stream has received its answers nonetheless.
   if (said_hello_) call_.account().OnAnswered();
   pass_ = {};
   owner_.OnStreamDone(this);

@@ -31,7 +31,7 @@ namespace penstock {
 
 class StreamReactor;
 
-// Notified on a gRPC thread when a stream has ended. This is the last thing that happens to it.
+// Notified on a gRPC thread when a stream has ended. The stream calls nothing after this.
 class StreamOwner {
  public:
   virtual void OnStreamDone(StreamReactor* stream) = 0;
@@ -63,8 +63,8 @@ class StreamReactor final : public CallReactor,
   void End(const absl::Status& status);
   // Ends a stream that has been without a Hello for this long.
   void EndIfSilent(absl::Duration timeout);
-  // Sends the credit again if windows wait for memory and nothing else is being sent, so that the
-  // client does not think that this server has stopped.
+  // Sends the credit again if windows wait for memory and nothing else is being sent. Otherwise the
+  // client would think that this server has stopped.
   void TellIfStarved();
   v1::StreamStats stats() const;
   // Whether it was ended because of what the client sent. Valid in OnStreamDone().
@@ -101,12 +101,13 @@ class StreamReactor final : public CallReactor,
 
   void Say(const wire::ServerMessage& message);
   void ReadOn();
-  // Returns what to write next, if a write may start. The caller passes it to Write().
+  // Returns the message to write next, if a write may start. The caller passes it to Write().
   std::optional<Outbox::Item> TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Write(Outbox::Item item);
   grpc::ByteBuffer MessageOf(PartBuffer part);
   wire::ServerHello MakeHello(uint32_t version, const ServerInfo& info);
-  // Must not be called from a session's event: it may end in OnDone(), which waits for those.
+  // Must not be called from a session's event: it may end in OnDone(), which waits for these
+  // events.
   void FinishIfDue();
 
   SessionSource& source_;
@@ -119,19 +120,20 @@ class StreamReactor final : public CallReactor,
 
   const Clock::time_point started_ = Clock::now();
 
-  // Used by the read side: only by OnReadDone(), and by OnDone() after it.
+  // Only the read side uses it: OnReadDone(), and OnDone() after it.
   grpc::ByteBuffer incoming_;
   uint64_t incoming_bytes_ = 0;  // Size of the message that is being handled.
   std::atomic<bool> said_hello_{false};
   bool refused_ = false;
-  bool has_log_lines_ = false;  // The client's arrival was logged, so later events are logged too.
+  // Set if the client's arrival was logged, so that later events are logged too.
+  bool has_log_lines_ = false;
 
   DefinedWindows windows_;
 
   // Only the read side changes these, and holds this lock while it does. stats() holds it too.
   mutable Mutex session_mutex_;
   std::unique_ptr<Session> session_;
-  std::unique_ptr<SharedMemoryDoor::Lease> lease_;  // Until the client has mapped its pool.
+  std::unique_ptr<SharedMemoryDoor::Lease> lease_;  // Kept until the client has mapped its pool.
   std::string client_;
   uint64_t credit_bytes_ = 0;
 
@@ -139,7 +141,7 @@ class StreamReactor final : public CallReactor,
   std::atomic<uint64_t> num_requests_{0};
   FailureLog failures_;
 
-  // Used by the write side: only by the thread that set writing_.
+  // Only the write side uses it: the thread that set writing_.
   grpc::ByteBuffer outgoing_;
   std::atomic<uint64_t> num_rows_{0};
   std::atomic<uint64_t> num_parts_{0};
@@ -149,11 +151,12 @@ class StreamReactor final : public CallReactor,
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);
   // Shared with the session's parts.
   std::shared_ptr<SharedPool> pool_ ABSL_GUARDED_BY(mutex_);
-  // Parts that the client reads from the pool, by offset, until its Ack.
+  // Parts that the client reads from the pool, keyed by offset. They are kept until its Ack.
   std::map<uint64_t, PartBuffer> lent_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  Clock::time_point write_start_ ABSL_GUARDED_BY(mutex_);  // Start of the current write.
-  Clock::duration write_wait_ ABSL_GUARDED_BY(mutex_){};   // Total of the writes that are done.
+  Clock::time_point write_start_ ABSL_GUARDED_BY(mutex_);  // Start time of the current write.
+  // Total time of the writes that are done.
+  Clock::duration write_wait_ ABSL_GUARDED_BY(mutex_){};
   int starting_reads_ ABSL_GUARDED_BY(mutex_) = 0;
   bool read_paused_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;

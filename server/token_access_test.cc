@@ -1,4 +1,4 @@
-// What a client needs to be let in, and what it may then see.
+// Tests what a client needs to be let in, and what it may then see.
 #include <map>
 #include <memory>
 #include <string>

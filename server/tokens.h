@@ -1,4 +1,4 @@
-// Bearer tokens from a file: who may ask, and for what.
+// Bearer tokens from a file: which clients may ask, and for which data.
 #ifndef PENSTOCK_SERVER_TOKENS_H_
 #define PENSTOCK_SERVER_TOKENS_H_
 
@@ -19,7 +19,8 @@ namespace penstock {
 
 // The part of the data root that a client may read. Immutable once given out.
 struct Grant {
-  // Folders or files beneath the data root, without '.' or empty parts. Empty: everything.
+  // Folders or files beneath the data root, without '.' or empty parts. If it is empty, everything
+  // may be read.
   std::vector<std::string> roots;
 
   // A `path` with '..' is outside of every root.
@@ -35,11 +36,12 @@ class TokenTable {
   // is there twice, or if a root is absolute or has a '..'.
   static absl::StatusOr<TokenTable> Parse(absl::string_view text);
 
-  // Tokens that `before` had with the same roots keep their grants, which streams hold.
+  // Keeps the grants of tokens that `before` had with the same roots, because streams hold these
+  // grants.
   void KeepGrantsOf(const TokenTable& before);
   bool Has(const Grant& grant) const;
 
-  // Returns the grant of `token`, or null. Takes the same time whichever token it is, if any.
+  // Returns the grant of `token`, or null. Takes the same time for every token, valid or not.
   std::shared_ptr<const Grant> Find(absl::string_view token) const;
 
   size_t size() const { return entries_.size(); }
@@ -50,7 +52,7 @@ class TokenTable {
     Digest digest;
     std::shared_ptr<const Grant> grant;  // Shared with the streams that the token opened.
   };
-  // Returns the entry of exactly this token, found by its digest, so not in constant time.
+  // Returns the entry of exactly this token. It searches by digest, so not in constant time.
   const Entry* At(const Digest& digest) const;
 
   std::vector<Entry> entries_;
@@ -66,8 +68,8 @@ class TokenFile {
   // wrong; the message names file and line.
   static absl::StatusOr<std::unique_ptr<TokenFile>> Open(std::string path);
 
-  // `authorization` is the value of that metadata, "Bearer TOKEN". Empty: it was not sent.
-  // kUnauthenticated: the message says what is wrong with it, never what would be right.
+  // `authorization` is the value of that metadata, "Bearer TOKEN". It is empty if none was sent.
+  // kUnauthenticated: the message says what is wrong with it, but not what would be right.
   absl::StatusOr<std::shared_ptr<const Grant>> Check(absl::string_view authorization);
 
   // Whether the token of `grant`, which Check() gave out, still has this grant. False once the
@@ -82,7 +84,7 @@ class TokenFile {
 
   const std::string path_;
   Mutex mutex_;
-  // Stamp of the file that was last read, usable or not. Absent: none was read.
+  // Stamp of the file that was last read, usable or not; absent if none was read.
   std::optional<FileStamp> seen_ ABSL_GUARDED_BY(mutex_);
   std::string said_ ABSL_GUARDED_BY(mutex_);  // The fault that was last logged.
   TokenTable table_ ABSL_GUARDED_BY(mutex_);

@@ -65,7 +65,7 @@ TEST(GrantTest, ARootIsAFolderOrAFileNotAPrefixOfText) {
   }
 }
 
-// As many tokens as a file may hold. A quadratic algorithm would be noticed.
+// The table has as many tokens as a file may hold. A quadratic algorithm would be noticed.
 TEST(TokenTableTest, ManyTokensAreReadAgainWithTheirGrants) {
   std::string text;
   for (int i = 0; i < 60'000; ++i) absl::StrAppend(&text, 1'000'000'000'000'000 + i, "\n");

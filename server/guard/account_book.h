@@ -1,4 +1,4 @@
-// The accounts of open connections, by the peer's address.
+// Keeps the accounts of open connections, by the peer's address.
 #ifndef PENSTOCK_SERVER_GUARD_ACCOUNT_BOOK_H_
 #define PENSTOCK_SERVER_GUARD_ACCOUNT_BOOK_H_
 

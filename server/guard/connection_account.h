@@ -1,5 +1,5 @@
-// Counts what the calls of one connection account for. Whatever else the connection sends belongs
-// to a flood.
+// Counts the bytes for which the calls of one connection account. Any other bytes of the connection
+// belong to a flood.
 #ifndef PENSTOCK_SERVER_GUARD_CONNECTION_ACCOUNT_H_
 #define PENSTOCK_SERVER_GUARD_CONNECTION_ACCOUNT_H_
 
@@ -28,21 +28,21 @@ class ConnectionAccount {
   ConnectionAccount(const WatchedSocket& socket, uint64_t max_waiting_calls)
       : socket_(socket), max_waiting_calls_(max_waiting_calls) {}
 
-  // A call has begun: its headers are complete. This counts even if the call fails later.
-  // OnRequest() follows.
+  // Call this when a call has begun: its headers are complete. It counts even if the call fails
+  // later. OnRequest() follows.
   void OnCall() {
     const uint64_t calls = calls_.fetch_add(1, std::memory_order_relaxed) + 1;
     if (calls - requests() <= max_waiting_calls_) return;
     if (!reset_.exchange(true)) socket_.Abort();
   }
-  // A call has its request, or has ended without one.
+  // Call this when a call has its request, or has ended without one.
   void OnRequest() { requests_.fetch_add(1, std::memory_order_relaxed); }
-  // A call has ended with an answer, and the client did not cancel it.
+  // Call this when a call has ended with an answer, and the client did not cancel it.
   void OnAnswered() {
     answered_calls_.fetch_add(1, std::memory_order_relaxed);
     if (standing() >= Standing::kInvited) earned_calls_.fetch_add(1, std::memory_order_relaxed);
   }
-  // A message of an open stream has arrived completely.
+  // Call this when a message of an open stream has arrived completely.
   void OnMessage(uint64_t bytes) {
     // Adds the frames of HTTP/2 and the records of TLS.
     message_bytes_.fetch_add(bytes + bytes / 64 + kBytesOfFrame, std::memory_order_relaxed);
@@ -58,7 +58,7 @@ class ConnectionAccount {
   uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
   uint64_t requests() const { return requests_.load(std::memory_order_relaxed); }
   uint64_t answered_calls() const { return answered_calls_.load(std::memory_order_relaxed); }
-  // The answered calls of a connection that was let in. Their rate is not limited.
+  // Number of answered calls since the connection was let in. Their rate is not limited.
   uint64_t earned_calls() const { return earned_calls_.load(std::memory_order_relaxed); }
   Standing standing() const { return standing_.load(std::memory_order_relaxed); }
 
@@ -94,7 +94,7 @@ class OpenCall {
   ConnectionAccount& account() const { return *account_; }
 
  private:
-  std::shared_ptr<ConnectionAccount> account_;  // Shared with the guard. Null: moved from.
+  std::shared_ptr<ConnectionAccount> account_;  // Shared with the guard; null after a move.
   bool has_request_ = false;
 };
 

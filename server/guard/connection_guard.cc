@@ -41,11 +41,12 @@ constexpr uint64_t kWake = 0;  // No connection has this number.
 constexpr microseconds kPauseOfFlood{500};
 constexpr microseconds kPause{5'000};
 constexpr microseconds kLongestPause{50'000};
-// Keeps the guard's share of a core small while connections behave.
+// The pause after a look is this many times as long as the look, so that the guard's share of a
+// core stays small while connections behave.
 constexpr int kPausesPerLook = 32;
 constexpr milliseconds kSweep{500};
 constexpr milliseconds kPatienceWithMemory{2};
-// Time between two cuts for memory. Part of what the first one ended is freed by then.
+// Time between two cuts for memory. By then a part of what the first one ended is freed.
 constexpr milliseconds kGrace{5};
 constexpr double kCalmBlame = 16 << 10;
 constexpr milliseconds kTrim{1'000};
@@ -54,7 +55,7 @@ constexpr milliseconds kLongestWithoutTrim{5'000};
 constexpr uint64_t kWorthATrim = uint64_t{16} << 20;
 
 // The part of this process's memory from which gRPC allocates. The engine's chunks and parts are
-// elsewhere. Zeroes: unknown.
+// elsewhere. Both values are 0 if they are unknown.
 struct Heap {
   uint64_t allocated = 0;  // Bytes that malloc() has given out.
   uint64_t free = 0;       // Free bytes that malloc() keeps.
@@ -347,8 +348,8 @@ void ConnectionGuard::Displace(Connection& connection) {
   ++stats_.displaced;
 }
 
-// Resets the connection. A stranger keeps its place until gRPC has closed it. The others give
-// theirs up at once, because there are many of them.
+// Resets the connection. A stranger keeps its place until gRPC has closed it. Other connections
+// give theirs up at once, because there are many of them.
 void ConnectionGuard::End(Connection& connection) {
   connection.cut = true;
   connection.socket.Abort();
@@ -479,8 +480,8 @@ void ConnectionGuard::GiveMemoryBack() {
   {
     MutexLock lock(&mutex_);
     const Clock::time_point now = Clock::now();
-    // Rarely while a flood lasts: it can take 100 ms, and the guard sees nothing meanwhile. Once
-    // more when everything that was cut off is freed.
+    // Do it rarely while a flood lasts, because it can take 100 ms and the guard sees nothing
+    // meanwhile. Do it once more when everything that was cut off is freed.
     if (trimmed_ >= trim_until_ || now < trimmed_ + kTrim) return;
     const bool is_overdue = now >= trimmed_ + kLongestWithoutTrim;
     if (!is_overdue && now < trim_until_ - kTrimAfterCut + kTrim) return;

@@ -33,7 +33,8 @@
 
 namespace penstock {
 
-// `open` and `waiting` are current values. The others are counters from the start.
+// Statistics of the guard. `open` and `waiting` are current values. The others are counters from
+// the start.
 struct GuardStats {
   uint64_t open = 0;
   uint64_t waiting = 0;
@@ -51,10 +52,10 @@ class ConnectionGuard {
   // Calls Close().
   ~ConnectionGuard();
 
-  // Hands the connection over, now or when it gets its turn. Watches it until it is closed.
+  // Hands the connection over, now or when its turn comes. Watches it until it is closed.
   void Enter(Arrival arrival);
-  // After it has returned, no `hand_over` is called. Connections that wait are closed, and so are
-  // those that enter later.
+  // Closes the connections that wait, and those that enter later. After it has returned, no
+  // `hand_over` is called.
   void Close();
 
   GuardStats stats() const;
@@ -68,11 +69,11 @@ class ConnectionGuard {
     std::shared_ptr<ConnectionAccount> account;
     FloodMeter meter;
     Clock::time_point since, active;
-    Standing standing = Standing::kStranger;  // As of the last look.
+    Standing standing = Standing::kStranger;  // Its standing at the last look.
     double blame = 0;                         // Its share of blame_.
     bool cut = false;
   };
-  // How many connections there are of each standing below kClient, without those that were cut.
+  // Number of connections of each standing below kClient, without those that were cut.
   using Places = std::array<size_t, static_cast<size_t>(Standing::kClient)>;
   struct Host {
     Places places{};
@@ -128,14 +129,14 @@ class ConnectionGuard {
   std::map<uint64_t, Connection> connections_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Host> hosts_ ABSL_GUARDED_BY(mutex_);
   WaitingRoom waiting_ ABSL_GUARDED_BY(mutex_);
-  Places places_ ABSL_GUARDED_BY(mutex_){};  // Over all hosts.
+  Places places_ ABSL_GUARDED_BY(mutex_){};  // Summed over all hosts.
   GuardStats stats_ ABSL_GUARDED_BY(mutex_);
 
-  // As of the last moment without a flood:
+  // Values at the last moment without a flood:
   uint64_t calm_memory_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t calm_connections_ ABSL_GUARDED_BY(mutex_) = 0;
-  double blame_ ABSL_GUARDED_BY(mutex_) = 0;  // Sum over all connections.
-  // Sum over those that were active at the last look.
+  double blame_ ABSL_GUARDED_BY(mutex_) = 0;  // Summed over all connections.
+  // Summed over the connections that were active at the last look.
   double active_blame_ ABSL_GUARDED_BY(mutex_) = 0;
   Clock::time_point judged_ ABSL_GUARDED_BY(mutex_);
   Clock::time_point spared_until_ ABSL_GUARDED_BY(mutex_);

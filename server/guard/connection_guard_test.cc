@@ -81,13 +81,13 @@ class ConnectionGuardTest : public ::testing::Test {
     taken_.erase(taken_.begin());
   }
 
-  // Returns false if the connection was reset.
+  // Sends `bytes` bytes. Returns false if the connection was reset.
   static bool Say(const UniqueFd& client, size_t bytes) {
     const std::string text(bytes, 'x');
     return send(client.get(), text.data(), text.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(bytes);
   }
-  // Fails after a minute.
+  // Waits until the connection is reset. Fails after a minute.
   static void AwaitReset(const UniqueFd& client) {
     const timeval patience{.tv_sec = 60, .tv_usec = 0};
     setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);

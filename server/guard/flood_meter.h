@@ -1,5 +1,5 @@
-// Measures what one connection sends beyond what its calls account for. Only arithmetic: no socket,
-// no clock.
+// Measures what one connection sends beyond what its calls account for. This is arithmetic only: it
+// uses no socket and no clock.
 #ifndef PENSTOCK_SERVER_GUARD_FLOOD_METER_H_
 #define PENSTOCK_SERVER_GUARD_FLOOD_METER_H_
 
@@ -47,10 +47,10 @@ class FloodMeter {
     last_ = now;
   }
 
-  // Bytes and calls for which nothing accounts.
+  // Number of bytes for which nothing accounts.
   double bytes() const { return bytes_; }
   double calls() const { return calls_; }
-  // Calls that have begun and wait for their request.
+  // Number of calls that have begun and wait for their request.
   double waiting_calls() const { return static_cast<double>(last_.calls - last_.requests); }
   bool HasTooManyBytes(Standing standing) const {
     return bytes_ > LimitOf(standing) || (standing == Standing::kKnown &&
@@ -59,7 +59,7 @@ class FloodMeter {
   bool HasTooManyCalls() const { return calls_ > limits_->calls; }
   // Whether the connection has begun something and not finished it in time.
   bool IsStalled() const { return last_.seconds - settled_ > limits_->stalled_seconds; }
-  // How much the connection is to blame if memory grows. 0 for one that behaves like a client.
+  // How much the connection is to blame if memory grows; 0 for one that behaves like a client.
   double Blame(Standing standing) const {
     const double harmless = standing == Standing::kClient ? kHarmlessOfClient : kHarmless;
     return std::max(0.0, std::max(bytes_, quiet_bytes_) + calls_ * kBlameOfCall +
@@ -75,8 +75,8 @@ class FloodMeter {
   static constexpr double kHarmlessCalls = 4;
   static constexpr double kBlameOfWaitingCall = 1 << 10;
   static constexpr double kUnsettledBytes = 16 << 10;
-  // Bytes of a call's headers with a token, and of the frames around them. The second number is for
-  // headers that HPACK already has.
+  // Bytes of a call's headers with a token, and of the frames around them. kBytesOfRepeatedCall is
+  // for headers that HPACK already has.
   static constexpr double kBytesOfCall = 1024;
   static constexpr double kBytesOfRepeatedCall = 160;
 
@@ -110,11 +110,11 @@ class FloodMeter {
   const GuardLimits* limits_ = nullptr;
   FlowReading last_;
   double bytes_ = 0;
-  // Bytes since a call was answered or a message arrived. FreeBytes() are not subtracted.
+  // Bytes since the last answered call or complete message. FreeBytes() are not subtracted.
   double quiet_bytes_ = 0;
   double calls_ = 0;
-  double full_calls_ = 1;  // Calls that may account for kBytesOfCall now.
-  double settled_ = 0;     // When bytes_ was last small.
+  double full_calls_ = 1;  // Number of calls that may account for kBytesOfCall now.
+  double settled_ = 0;     // Time at which bytes_ was last small.
 };
 
 }  // namespace penstock

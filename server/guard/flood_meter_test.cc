@@ -7,7 +7,7 @@ namespace {
 
 class FloodMeterTest : public ::testing::Test {
  protected:
-  // Adds what happened within `seconds`.
+  // Adds `grown`, which happened within `seconds`.
   void Pass(double seconds, const FlowReading& grown) {
     at_.seconds += seconds;
     at_.message_bytes += grown.message_bytes;
@@ -100,7 +100,7 @@ TEST_F(FloodMeterTest, AFewCallsASecondAccountForAllTheirHeaders) {
 }
 
 TEST_F(FloodMeterTest, HealthCallsBuyNoFlood) {
-  // Each has a few bytes of headers. More headers, which begin other things, follow it.
+  // Each call has a few bytes of headers. More headers, which begin other things, follow it.
   for (int i = 0; i < 1000; ++i) {
     Pass(0.0005, {.answered_calls = 1, .requests = 1, .calls = 1, .received_bytes = 36 + 500});
   }

@@ -33,8 +33,8 @@ class WaitingRoom {
  public:
   explicit WaitingRoom(size_t most) : most_(most) {}
 
-  // Adds a connection. Returns false if there were too many; then the oldest one of the host with
-  // the most was closed.
+  // Adds a connection. Returns false if there were too many. Then it has closed the oldest one of
+  // the host with the most.
   bool Add(Arrival arrival);
   // Returns the next connection whose host has a place. Closes those whose peer is gone.
   std::optional<Arrival> TakeTurn(const std::function<bool(const std::string& host)>& has_place);
@@ -52,10 +52,10 @@ class WaitingRoom {
 
   const size_t most_;
   size_t size_ = 0;
-  Hosts hosts_;  // Each queue has its oldest first. No queue is empty.
+  Hosts hosts_;  // Each queue begins with its oldest connection. No queue is empty.
   bool takes_newest_ = false;
   uint64_t num_turns_ = 0;
-  std::map<std::string, uint64_t> last_turns_;  // For hosts that had a turn recently.
+  std::map<std::string, uint64_t> last_turns_;  // The last turn of each host that had one recently.
 };
 
 }  // namespace penstock

@@ -21,7 +21,7 @@ class WaitingRoomTest : public ::testing::Test {
     peers_.emplace_back(ends[0]);
     return room_.Add({UniqueFd(ends[1]), {peer, host}, nullptr, nullptr});
   }
-  // Returns the peer that has the next turn. Empty: none has.
+  // Returns the peer that has the next turn, or an empty string if none has.
   std::string Next(const std::function<bool(const std::string&)>& has_place = Anyone) {
     const std::optional<Arrival> next = room_.TakeTurn(has_place);
     return next.has_value() ? next->name.peer : "";

@@ -2,7 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <linux/tcp.h>  // Its tcp_info has the totals, unlike that of netinet/tcp.h.
+#include <linux/tcp.h>  // Its tcp_info has the totals, unlike the one in netinet/tcp.h.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

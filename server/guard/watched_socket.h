@@ -26,9 +26,9 @@ class WatchedSocket {
 
   int number() const { return number_; }
   bool IsOpen() const;
-  // Returns nothing if the connection was closed, or is not TCP.
+  // Returns the totals, or nullopt if the connection was closed or is not TCP.
   std::optional<TcpTotals> ReadTotals() const;
-  // Bounds the bytes that the kernel receives before they are read.
+  // Sets how many bytes the kernel may receive before they are read.
   void SetReceiveBuffer(int bytes) const;
   // Resets the connection and drops what was received and not read. Its owner gets ECONNRESET.
   void Abort() const;
@@ -40,7 +40,7 @@ class WatchedSocket {
 
 struct PeerName {
   std::string peer;  // The name that gRPC uses.
-  std::string host;  // The same without the port.
+  std::string host;  // The same name without the port.
 };
 
 // Both names are "unknown" if the socket is not connected over IP.

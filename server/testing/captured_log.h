@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-// What the program logs during the lifetime of this object.
+// Keeps the lines that the program logs during the lifetime of this object.
 class CapturedLog {
  public:
   CapturedLog() : before_(spdlog::default_logger()) {
@@ -32,7 +32,7 @@ class CapturedLog {
     std::erase_if(lines, [&](const auto& line) { return !absl::StrContains(line, words); });
     return lines;
   }
-  // The most lines of one kind that LogLimiter lets through during the lifetime so far.
+  // Maximum number of lines of one kind that LogLimiter lets through during the lifetime so far.
   size_t MostOfAKind() const { return 1 + (Clock::now() - begin_) / LogLimiter::kPause; }
 
  private:

@@ -43,8 +43,8 @@ class CountingHome final : public PartHome {
   CondVar changed_;
 };
 
-// What a fake session does. Set it before the server starts; the server's threads call it. A hook
-// that is not set returns OK and does nothing else.
+// The behaviour of a fake session. Set it before the server starts; the server's threads call it. A
+// hook that is not set returns OK and does nothing else.
 struct FakeBehaviour {
   std::function<absl::Status(const StreamOptions&)> on_open = nullptr;
   std::function<absl::Status(SessionEvents&, const OpenWindow&)> on_window = nullptr;

@@ -1,4 +1,4 @@
-// A server with fake sessions, and calls of a client that keeps no rules.
+// A server with fake sessions, and a client that keeps no rules.
 #ifndef PENSTOCK_SERVER_TESTING_LIMITS_FIXTURE_H_
 #define PENSTOCK_SERVER_TESTING_LIMITS_FIXTURE_H_
 
@@ -52,7 +52,7 @@ class LimitsTest : public ::testing::Test {
     }
     return message;
   }
-  // Returns once Hello and Credit have come.
+  // Begins a stream. Returns once Hello and Credit have come.
   std::unique_ptr<PieceStream> Begin(grpc::ClientContext& context, const std::string& client = "") {
     std::unique_ptr<PieceStream> stream = stub_->Pieces(&context);
     v1::ServerMessage answer;
@@ -81,7 +81,8 @@ class LimitsTest : public ::testing::Test {
     file.seekp(int64_t{256} << 20);
     file << "end";
   }
-  // The server has begun to send it, and nothing of it is read.
+  // Begins the call. When this returns, the server has begun to send the file, and nothing of it is
+  // read.
   std::unique_ptr<grpc::ClientReader<v1::ManifestPart>> BeginBigManifest(
       grpc::ClientContext& context) {
     v1::ManifestRequest request;

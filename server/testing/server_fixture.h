@@ -72,7 +72,7 @@ class ServerTest : public ::testing::Test {
   std::unique_ptr<v1::PieceService::Stub> stub_;
 };
 
-// A conversation through generated code, as a foreign client has it.
+// A conversation through generated code, like that of a foreign client.
 class Conversation {
  public:
   explicit Conversation(v1::PieceService::Stub& stub) : stream_(stub.Pieces(&context_)) {}
