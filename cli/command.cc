@@ -84,7 +84,7 @@ int ReportAndExitCode(const absl::Status& status) {
 
 namespace {
 
-// UsageError() if the first argument should be a command and no command has that name.
+// Returns UsageError() if the first argument should be a command and no command has that name.
 absl::Status CheckCommandName(CLI::App& app, int argc, const char* const* argv) {
   if (argc < 2 || argv[1][0] == '-') return absl::OkStatus();
   const absl::string_view name = argv[1];

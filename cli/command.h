@@ -28,7 +28,8 @@ CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& 
 // `outcome` must outlive `command`'s app.
 void OnRun(CLI::App& command, absl::Status& outcome, std::function<absl::Status()> run);
 
-// kInvalidArgument for a wrong combination of flags: exit code 2. Annotate() keeps the mark.
+// Returns kInvalidArgument for a wrong combination of flags, which gives exit code 2. Annotate()
+// keeps the mark.
 absl::Status UsageError(absl::string_view message);
 
 // Names the payload of a status that a signal caused: the signal's number in decimal.
@@ -41,7 +42,8 @@ inline constexpr char kExitCodePayload[] = "penstock/exit_code";
 // kExitCodePayload.
 int ExitCode(const absl::Status& status);
 
-// kAlreadyExists: `path` exists and must not be replaced (`force`, --force).
+// Returns kAlreadyExists if `path` exists and must not be replaced. `force` is the value of
+// --force.
 absl::Status CheckReplaces(const std::string& path, bool force);
 
 // Names the payload of a status whose message has several lines. In other messages a line feed is

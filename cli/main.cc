@@ -21,8 +21,8 @@ int main(int argc, char** argv) {
   penstock::KeepOpensslUntilTheEnd();
   // A full disk under a file size limit must be an error of write(), not a signal.
   std::signal(SIGXFSZ, SIG_IGN);
-  // A broken connection is reported as a status that names its cause; gRPC would report it once
-  // more.
+  // The client reports a broken connection as a status that names its cause. gRPC would report it
+  // once more.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   // A reader that went away must be an error of write() too: `penstock inspect shard | head`.
   std::signal(SIGPIPE, SIG_IGN);

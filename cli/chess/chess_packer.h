@@ -34,7 +34,7 @@ class PositionStore {
 struct ReadPositionsResult {
   PositionStore positions;
   uint64_t num_skipped = 0;
-  std::string first_skipped;  // "FILE:LINE: reason", empty if none
+  std::string first_skipped;  // "FILE:LINE: reason"; empty if no line was skipped.
 };
 
 // Reads all `inputs` in order ("-" is standard input). Calls `on_bytes` with the number of bytes of
@@ -50,7 +50,7 @@ class PositionRecords : public RecordSource {
   explicit PositionRecords(const PositionStore& positions) : positions_(positions) {}
 
   uint64_t size() const override { return positions_.size(); }
-  // An upper bound.
+  // Returns an upper bound.
   uint64_t estimated_bytes() const override;
   std::string Name(uint64_t index) const override;
   std::unique_ptr<RecordMaker> NewMaker() const override;

@@ -159,7 +159,7 @@ TEST_F(ChessPackerTest, LeavesFilesOfOtherNamesAlone) {
   EXPECT_EQ(FilesWritten().size(), 4u);
 }
 
-// Limits the size of files, so that write() fails as on a full disk.
+// Limits the size of files while it lives, so that write() fails as on a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) : limit_(RLIMIT_FSIZE, bytes) { signal(SIGXFSZ, SIG_IGN); }

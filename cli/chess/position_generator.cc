@@ -20,7 +20,7 @@ namespace {
 
 using Game = std::vector<ScoredPosition>;
 
-// After this many games in a row without a new position, no new positions are left.
+// After this many consecutive games without a new position, the generator gives up.
 constexpr uint64_t kMaxBarrenGames = 1000;
 
 std::string KeyOf(const chess::Position& position) {
@@ -145,7 +145,7 @@ GeneratedPositions GeneratePositions(const GeneratorOptions& options,
       ledger.Fail(player.status());
     }
   }
-  players.clear();  // Joins.
+  players.clear();  // This joins their threads.
   return ledger.TakeResult();
 }
 

@@ -25,18 +25,19 @@ struct GeneratedPositions {
   std::string lines;  // FEN<TAB>score, each with its newline
   uint64_t num_positions = 0;
   uint64_t num_games = 0;
-  // Left out: the same board, side, castling rights and en passant as an earlier one.
+  // Number of positions left out because their board, side, castling rights and en passant equal
+  // those of an earlier one.
   uint64_t num_repeated = 0;
   std::string engine_name;
-  // OK: there are as many positions as asked for. Otherwise the fields above hold what whole games
-  // gave before the error.
+  // OK if there are as many positions as asked for. Otherwise the error, and the fields above hold
+  // the positions of whole games before it.
   absl::Status status;
 };
 
 // Plays game g with the key DeriveKey(seed, g) and orders the games by g. So equal options and an
-// equal engine give equal lines, whatever num_engines is. Calls `on_positions` with each number of
-// added positions, from one thread at a time. Holds the lines in memory. When it returns, no engine
-// runs.
+// equal engine give equal lines, whatever num_engines is. After positions are added, calls
+// `on_positions` with their number, from one thread at a time. Holds the lines in memory. When it
+// returns, no engine runs.
 GeneratedPositions GeneratePositions(const GeneratorOptions& options,
                                      const std::function<void(uint64_t)>& on_positions);
 

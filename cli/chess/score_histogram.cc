@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// Row i < 12 holds scores above the row before and up to kUpTo[i]; row 12 holds the rest.
+// Row i < 12 holds scores above kUpTo[i - 1] and at most kUpTo[i]; row 12 holds the rest.
 constexpr int64_t kUpTo[] = {-1001, -501, -201, -101, -51, -1, 0, 50, 100, 200, 500, 1000};
 constexpr size_t kLastScore = std::size(kUpTo);
 constexpr size_t kWhiteMates = kLastScore + 1;

@@ -1,4 +1,4 @@
-// The distribution of the scores of chess records.
+// Counts how the scores of chess records are distributed.
 #ifndef PENSTOCK_CLI_CHESS_SCORE_HISTOGRAM_H_
 #define PENSTOCK_CLI_CHESS_SCORE_HISTOGRAM_H_
 
@@ -25,7 +25,7 @@ class ScoreHistogram {
   uint64_t total() const { return total_; }
   uint64_t mates_stored_as_zero() const { return counts_[kNumRows - 1]; }
 
-  // Returns one line for each row, with a bar.
+  // Returns the histogram as text: one line for each row, with a bar.
   std::string ToText() const;
 
  private:

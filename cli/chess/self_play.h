@@ -14,23 +14,23 @@
 namespace penstock {
 
 struct SelfPlayOptions {
-  int min_opening_plies = 8;  // Random legal moves; none of them is recorded.
+  int min_opening_plies = 8;  // Random legal moves begin a game. None is recorded.
   int max_opening_plies = 12;
-  int max_plies = 160;        // Including the opening.
+  int max_plies = 160;        // Maximum number of plies, including the opening.
   double random_moves = 0.1;  // Share of later moves that are random legal moves instead.
 };
 
 struct ScoredPosition {
   chess::Position position;
-  std::string score;  // From White's view, as ParseScore() reads it.
+  std::string score;  // The score from White's view, in the form that ParseScore() reads.
 };
 
 using Evaluator = std::function<absl::StatusOr<Evaluation>(const chess::Position&)>;
 
 // Returns the positions of one game after its opening, in order, each evaluated. The last may be a
 // checkmate. The game ends by mate, stalemate, 50 moves, lack of material or max_plies. The result
-// depends only on the arguments and on the results of `evaluate`. Errors are those of `evaluate`,
-// and kInternal for an illegal best move.
+// depends only on the arguments and on the results of `evaluate`. The errors are those of
+// `evaluate`, and kInternal for an illegal best move.
 absl::StatusOr<std::vector<ScoredPosition>> PlayGame(const SelfPlayOptions& options, uint64_t key,
                                                      const Evaluator& evaluate);
 

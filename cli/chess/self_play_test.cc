@@ -71,7 +71,7 @@ TEST(SelfPlayTest, ItsLengthIncludesTheOpeningThatWasPlayed) {
     ASSERT_FALSE(game.empty());
     const Position& last = game.back().position;
     const int plies = 2 * (last.fullmove_number - 1) + (last.side_to_move == chess::kBlack);
-    EXPECT_EQ(plies, 9);  // Plies played before the last position; its own move makes ten.
+    EXPECT_EQ(plies, 9);  // Number of plies before the last position. Its own move is the tenth.
   }
 }
 

@@ -39,8 +39,8 @@ absl::StatusOr<Pipe> MakePipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// Runs in the child, between fork and exec: only async-signal-safe calls. On failure sends errno
-// through `error`, which a successful exec closes.
+// Runs in the child, between fork and exec, so it makes only async-signal-safe calls. If it fails,
+// it sends errno through `error`, which a successful exec closes.
 [[noreturn]] void BecomeEngine(const char* path, int in, int out, int error, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -22,9 +22,9 @@ namespace penstock {
 absl::StatusOr<std::string> FindEngine(const std::string& name);
 
 struct UciEngineOptions {
-  std::string path;  // From FindEngine().
+  std::string path;  // The file that FindEngine() returns.
   int hash_mib = 16;
-  absl::Duration timeout = absl::Minutes(1);  // For each answer.
+  absl::Duration timeout = absl::Minutes(1);  // Time limit for each answer.
 };
 
 // Exactly one of the two is positive.
@@ -33,12 +33,12 @@ struct SearchLimit {
   int depth = 0;
 };
 
-// From the view of the side to move.
+// A result of a search, from the view of the side to move.
 struct Evaluation {
   bool mate = false;
-  // Centipawns; for a mate the distance in moves, negative if the side to move is mated.
+  // Centipawns. For a mate it is the distance in moves, negative if the side to move is mated.
   int value = 0;
-  std::string best_move;  // "e2e4"; "(none)" if there are no legal moves.
+  std::string best_move;  // "e2e4", or "(none)" if there are no legal moves.
 };
 
 // Runs an engine in its own process group, so that Ctrl-C reaches only us. The destructor ends the
@@ -54,7 +54,7 @@ class UciEngine {
   UciEngine& operator=(UciEngine&&) = delete;
   ~UciEngine();
 
-  // Clears what earlier searches found, so that the next game does not depend on them.
+  // Clears the results of earlier searches, so that the next game does not depend on them.
   absl::Status NewGame();
   absl::StatusOr<Evaluation> Search(absl::string_view fen, const SearchLimit& limit);
 
@@ -75,7 +75,7 @@ class UciEngine {
   absl::Status Ended(absl::string_view awaited);
 
   UciEngineOptions options_;
-  pid_t pid_ = -1;  // -1: moved from, or already waited for.
+  pid_t pid_ = -1;  // -1 if it was moved from, or already waited for.
   UniqueFd in_;
   UniqueFd out_;
   std::string buffer_;

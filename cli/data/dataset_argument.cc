@@ -17,7 +17,7 @@
 namespace penstock {
 namespace {
 
-// Sets the callbacks of `options`, and must outlive them.
+// Shows a progress bar. Sets the callbacks of `options`, and must outlive them.
 class IndexBar {
  public:
   explicit IndexBar(IndexOptions& options) {

@@ -13,11 +13,11 @@
 
 namespace penstock {
 
-// UsageError() if no dataset was given.
+// Returns UsageError() if no dataset was given.
 absl::Status CheckDatasetArgument(const std::string& name);
 
-// The same for a command that reads files. server:PATH is a UsageError() too: "COMMAND reads files,
-// and server:PATH is on servers: INSTEAD".
+// Like CheckDatasetArgument(), for a command that reads files. It also refuses server:PATH, with
+// the UsageError() "COMMAND reads files, and server:PATH is on servers: INSTEAD".
 absl::Status CheckFilesArgument(const std::string& name, absl::string_view command,
                                 absl::string_view instead);
 
@@ -26,8 +26,9 @@ absl::Status CheckFilesArgument(const std::string& name, absl::string_view comma
 absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path,
                                                   IndexOptions options = {});
 
-// Opens the argument of a command that reads from servers: OpenDatasetArgument(), or for
-// server:PATH the manifest of options.servers. UsageError(): they cannot have it.
+// Opens the argument of a command that reads from servers. For server:PATH this is the manifest of
+// options.servers, otherwise the result of OpenDatasetArgument(). UsageError(): options.servers
+// cannot have the manifest.
 absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifestArgument(const std::string& name,
                                                                      const LoaderOptions& options);
 

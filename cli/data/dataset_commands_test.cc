@@ -118,8 +118,8 @@ TEST_F(DatasetCommandsTest, InspectsAShardAndCountsMatesStoredAsZero) {
   EXPECT_EQ(Json()["scores"]["mates_stored_as_zero"], 1);
 }
 
-// Returns a compressed shard of three members. The second has a damaged record, or cannot be
-// decompressed.
+// Returns a compressed shard of three members. If `unpacks`, the second has a damaged record.
+// Otherwise it cannot be decompressed.
 std::string DamagedGzip(bool unpacks) {
   std::vector<uint8_t> members;
   for (int member = 0; member < 3; ++member) {

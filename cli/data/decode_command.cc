@@ -46,7 +46,8 @@ struct Range {
   uint64_t end = 0;
 };
 
-// Parses "A:B" as a Python slice, or one number; either end may be missing. Empty: all rows.
+// Parses "A:B" as a Python slice, or one number. Either end may be missing. An empty text means all
+// rows.
 absl::StatusOr<Range> ParseRange(const std::string& text, uint64_t rows) {
   Range range{0, rows};
   if (text.empty()) return range;
@@ -67,7 +68,7 @@ absl::StatusOr<Range> ParseRange(const std::string& text, uint64_t rows) {
       absl::StrCat("--records ", text, ": holds none of the ", Counted(rows, "record", "records")));
 }
 
-// The spec decides first, because the first record of raw data may be an Example by chance.
+// Lets the spec decide first, because the first record of raw data may be an Example by chance.
 absl::StatusOr<RecordFormat> FormatOfShard(const std::string& path, const v1::DecodeSpec& spec) {
   if (spec.records() == v1::DecodeSpec::RAW) return RecordFormat::kRaw;
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));
@@ -77,7 +78,7 @@ absl::StatusOr<RecordFormat> FormatOfShard(const std::string& path, const v1::De
   return any ? FormatOf(record.payload) : RecordFormat::kExample;
 }
 
-// A spec may be made from all of the shard's records, so all are parsed.
+// Indexes the whole shard, because a spec may be made from all of its records.
 absl::StatusOr<Manifest> IndexShard(const std::string& path, const v1::DecodeSpec& spec) {
   IndexOptions index;
   PENSTOCK_ASSIGN_OR_RETURN(index.format, FormatOfShard(path, spec));
@@ -102,7 +103,7 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenInput(const std::string& pat
   return std::make_shared<const Manifest>(std::move(manifest));
 }
 
-// Returns how many rows are decoded at once.
+// Returns the number of rows that are decoded at once.
 uint64_t BatchRows(std::span<const TensorInfo> tensors) {
   constexpr uint64_t kBatchBytes = uint64_t{8} << 20;
   uint64_t row_bytes = 1;
@@ -110,7 +111,7 @@ uint64_t BatchRows(std::span<const TensorInfo> tensors) {
   return std::clamp<uint64_t>(kBatchBytes / row_bytes, 1, 1024);
 }
 
-// Reads all records in file order, in this process.
+// Makes the options for reading all records in file order, in this process.
 absl::StatusOr<LoaderOptions> MakeLoaderOptions(const DecodeFlags& flags) {
   LoaderOptions options;
   PENSTOCK_ASSIGN_OR_RETURN(options.dtype, ParseWireDtype(flags.dtype));
@@ -139,7 +140,7 @@ absl::Status WriteRows(Loader& loader, uint64_t rows, ArrayFiles& arrays, Progre
   return absl::OkStatus();
 }
 
-// An .npy file has one array, and a spec can have several tensors.
+// Refuses an .npy file, which has one array, because a spec can have several tensors.
 absl::Status CheckOutput(absl::string_view output) {
   absl::string_view name = output;
   if (!absl::ConsumeSuffix(&name, ".npy")) return absl::OkStatus();

@@ -17,7 +17,7 @@ namespace penstock {
 struct DecodedRows {
   size_t rows = 0;
   std::vector<TensorInfo> tensors;
-  std::vector<std::vector<uint8_t>> blocks;  // One for each tensor: its rows.
+  std::vector<std::vector<uint8_t>> blocks;  // The rows of each tensor, one block for each.
 };
 
 // Decodes numbers as f32. The payloads have the ordinals 0, 1 and so on; ordinal and key determine

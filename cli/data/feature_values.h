@@ -12,8 +12,8 @@
 
 namespace penstock {
 
-// Calls `visit` with each value of each bytes feature. A raw record has one value, of kRawFeature.
-// Stops early if the record is broken.
+// Calls `visit` with each value of each bytes feature. A raw record has one value, under the name
+// kRawFeature. Stops early if the record is broken.
 void ForEachBytesValue(
     RecordFormat format, std::span<const uint8_t> payload,
     absl::FunctionRef<void(absl::string_view feature, std::span<const uint8_t> value)> visit);

@@ -15,8 +15,8 @@ namespace penstock {
 std::vector<ImageFeature> ImageFeaturesOf(const v1::DecodeSpec& spec,
                                           const FeatureSummary& features);
 
-// The same for the textproto that a manifest stores. If it is empty or of a newer version, it
-// counts as a spec without image operations.
+// Like ImageFeaturesOf(), for the textproto that a manifest stores. If that is empty or of a newer
+// version, it counts as a spec without image operations.
 std::vector<ImageFeature> ImageFeaturesOfStored(const std::string& spec,
                                                 const FeatureSummary& features);
 

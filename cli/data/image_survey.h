@@ -19,13 +19,13 @@ namespace penstock {
 // Facts about a bytes feature, from the headers of its images.
 struct ImageFacts {
   std::string feature;
-  uint64_t values = 0;  // All values, images or not.
+  uint64_t values = 0;  // Number of values, images or not.
   uint64_t jpegs = 0;
   uint64_t pngs = 0;
-  uint64_t turned = 0;    // Images with an EXIF orientation other than 1.
-  ValueRange width = {};  // As stored.
+  uint64_t turned = 0;    // Number of images with an EXIF orientation other than 1.
+  ValueRange width = {};  // The range of stored widths.
   ValueRange height = {};
-  std::string problem = {};  // Why the first value that is no image was refused.
+  std::string problem = {};  // The reason why the first value that is no image was refused.
 
   uint64_t images() const { return jpegs + pngs; }
 };
@@ -44,8 +44,8 @@ class ImageSurvey {
   std::map<std::string, ImageFacts, std::less<>> features_;
 };
 
-// "image/encoded: 12 JPEG and 3 PNG, 64-500 x 72-375 pixels; 2 with an EXIF orientation other
-// than 1".
+// Returns "image/encoded: 12 JPEG and 3 PNG, 64-500 x 72-375 pixels; 2 with an EXIF orientation
+// other than 1".
 std::string Describe(const ImageFacts& facts);
 nlohmann::json ToJson(const ImageFacts& facts);
 

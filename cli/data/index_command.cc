@@ -37,7 +37,7 @@ namespace {
 
 // Servers accept chunks of at most 64 MiB, and one record can make a chunk larger than its target.
 constexpr uint64_t kMaxChunkTarget = uint64_t{32} << 20;
-// The default for the smallest data. A smaller number probably lacks its unit.
+// This is the default for the smallest data. A smaller number probably lacks its unit.
 constexpr uint64_t kMinChunkTarget = uint64_t{4} << 10;
 
 // With this value of --spec the manifest stores no spec.
@@ -113,7 +113,7 @@ absl::Status SetOptions(IndexFlags& flags) {
   return absl::OkStatus();
 }
 
-// "340763 bytes (332.8 KiB) with at least 1 record"
+// Returns "340763 bytes (332.8 KiB) with at least 1 record".
 std::string Describe(const DamageLoss& loss) {
   return absl::StrCat(loss.bytes, " bytes (", FormatByteSize(loss.bytes), ") with ",
                       loss.all_counted ? "" : "at least ",
@@ -129,8 +129,8 @@ void PrintDamage(const DamagedRange& damage) {
 }
 
 struct Extent {
-  size_t lost_shards = 0;  // Shards that have no chunk left.
-  uint64_t bytes = 0;      // The size of all shards.
+  size_t lost_shards = 0;  // Number of shards that have no chunk left.
+  uint64_t bytes = 0;      // Total size of all shards.
 };
 
 Extent ExtentOf(const Manifest& manifest) {
@@ -143,8 +143,8 @@ Extent ExtentOf(const Manifest& manifest) {
   return extent;
 }
 
-// "all of 1 of 4 shards, 25 % of the bytes": one damaged byte of a compressed shard can lose the
-// whole shard.
+// Returns "all of 1 of 4 shards, 25 % of the bytes". It is shown because one damaged byte of a
+// compressed shard can lose the whole shard.
 std::string ShareLost(const IndexResult& result) {
   const Extent extent = ExtentOf(result.manifest);
   std::string whole;
@@ -233,7 +233,7 @@ std::string ToJson(const IndexResult& result, const std::string& output) {
   return JsonText(summary, 2);
 }
 
-// An empty shard is no error, because a writer may have had nothing to write.
+// Warns of empty shards. They are no error, because a writer may have had nothing to write.
 void WarnOfEmptyShards(const Manifest& manifest) {
   std::vector<std::string> empty;
   for (size_t i = 0; i < manifest.shards().size(); ++i) {

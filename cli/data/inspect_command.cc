@@ -59,7 +59,7 @@ constexpr uint64_t kSheetRows = 36;
 
 struct Report {
   std::string path;
-  std::optional<Manifest> manifest;            // Unset for a shard.
+  std::optional<Manifest> manifest;            // Absent for a shard.
   bool without_manifest = false;               // `manifest` was made only for this report.
   Container container = Container::kTfRecord;  // Set for a shard.
   uint64_t bytes = 0;
@@ -71,7 +71,7 @@ struct Report {
   std::string sheet_path;
 };
 
-// "TFRecord 4", "TFRecord 2, gzip 1".
+// Returns "TFRecord 4", "TFRecord 2, gzip 1".
 std::string ContainersOf(const Manifest& manifest) {
   std::vector<std::string> names;
   for (uint32_t i = 0; i < kNumContainers; ++i) {
@@ -84,14 +84,14 @@ std::string ContainersOf(const Manifest& manifest) {
   return names.empty() ? "none" : absl::StrJoin(names, ", ");
 }
 
-// " (1.2 KiB)", for a line that already gives the bytes; empty below 1 KiB.
+// Returns " (1.2 KiB)", for a line that already gives the bytes; empty below 1 KiB.
 std::string InUnits(uint64_t bytes) {
   return bytes < 1024 ? "" : absl::StrCat(" (", FormatByteSize(bytes), ")");
 }
 
-// Counts what --exclude-corrupt left out.
+// Counts the data that --exclude-corrupt left out.
 struct Excluded {
-  uint64_t records = 0;  // There are at least so many.
+  uint64_t records = 0;  // A lower bound of the number of records.
   uint64_t bytes = 0;
 };
 
@@ -108,7 +108,7 @@ Excluded ExcludedFrom(const Manifest& manifest) {
   return excluded;
 }
 
-// "3: cat, dog, mouse"; long lists are cut.
+// Returns "3: cat, dog, mouse". Long lists are cut.
 std::string DescribeClasses(std::span<const std::string> names) {
   constexpr size_t kShown = 10;
   const std::span<const std::string> shown = names.first(std::min(names.size(), kShown));

@@ -1,4 +1,4 @@
-// Decodes records that this process reads, in the way of an engine.
+// Decodes records that this process reads, in the same way as an engine.
 #ifndef PENSTOCK_CLI_DATA_RECORD_DECODER_H_
 #define PENSTOCK_CLI_DATA_RECORD_DECODER_H_
 
@@ -19,12 +19,12 @@ namespace penstock {
 // Collects rows of features and decodes them in blocks. Not thread-safe.
 class RecordDecoder {
  public:
-  // The first record has ordinal 0.
+  // Creates a decoder whose first record has ordinal 0.
   static absl::StatusOr<RecordDecoder> Create(const Program& program,
                                               uint64_t augmentation_key = 0);
 
-  // Copies the record's features, so the payload may be freed. kDataLoss: not a tf.train.Example;
-  // kInvalidArgument: a feature is missing or has another type or count.
+  // Adds a record. Copies its features, so the payload may be freed. kDataLoss: it is not a
+  // tf.train.Example. kInvalidArgument: a feature is missing or has another type or count.
   absl::Status Add(std::span<const uint8_t> payload);
 
   // Number of records that were added since the last Decode().
@@ -52,7 +52,7 @@ class RecordDecoder {
   std::unique_ptr<ImageTransform> images_ = std::make_unique<ImageTransform>();
   ChunkLayout layout_;
   RecordPacker packer_;
-  std::vector<std::vector<uint8_t>> rows_;  // The first pending_ are in use.
+  std::vector<std::vector<uint8_t>> rows_;  // Only the first pending_ rows are in use.
   size_t pending_ = 0;
   uint64_t decoded_ = 0;
   std::vector<std::vector<uint8_t>> blocks_;

@@ -25,7 +25,7 @@ absl::Status RecordFacts::Add(const std::string& shard, const Record& record) {
 
 void RecordFacts::Survey(const Record& record) {
   if (!survey_.has_value()) SetFormat(FormatOf(record.payload));
-  survey_->Add(record.payload).IgnoreError();  // `penstock index --verify` reports what is wrong.
+  survey_->Add(record.payload).IgnoreError();  // `penstock index --verify` reports errors.
 }
 
 absl::Status RecordFacts::DescribeFirst(const std::string& shard, const Record& record,

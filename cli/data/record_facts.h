@@ -32,7 +32,8 @@ class RecordFacts {
   // Keeps the payloads of the first `count` records.
   void KeepFirst(size_t count) { keep_ = count; }
 
-  // If the first record is an Example and this one is not, this one counts but has no features.
+  // Adds a record. If the first record is an Example and this one is not, it counts but has no
+  // features.
   absl::Status Add(const std::string& shard, const Record& record);
 
   uint64_t count() const { return count_; }
@@ -40,7 +41,7 @@ class RecordFacts {
   const std::string& first() const { return first_; }
   const ScoreHistogram& scores() const { return scores_; }
   FeatureSummary Features() const { return survey_ ? survey_->Summary() : FeatureSummary(); }
-  // Parts of records that nothing reads: "field 7 of the record".
+  // Returns the parts of records that nothing reads: "field 7 of the record".
   std::vector<std::string> Unread() const {
     return survey_ ? survey_->unread() : std::vector<std::string>();
   }

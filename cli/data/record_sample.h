@@ -1,4 +1,4 @@
-// Reads records to show: all records of a shard, or some from all over a dataset.
+// Reads records to show: all records of a shard, or some that are spread over a dataset.
 #ifndef PENSTOCK_CLI_DATA_RECORD_SAMPLE_H_
 #define PENSTOCK_CLI_DATA_RECORD_SAMPLE_H_
 

@@ -24,9 +24,10 @@ v1::DecodeSpec WithoutImages(const v1::DecodeSpec& spec) {
 }
 
 struct SpecPrograms {
-  // Records must have its features. Unset if `values` reads all of them.
+  // Records must have the features of this program; absent if `values` reads all of them.
   std::optional<Program> all;
-  std::optional<Program> values;  // Its tensors must decode. Unset if none are decoded.
+  // The tensors of this program must decode; absent if none are decoded.
+  std::optional<Program> values;
 };
 
 absl::StatusOr<SpecPrograms> CompilePrograms(const v1::DecodeSpec& spec, bool decode) {

@@ -12,13 +12,13 @@
 
 namespace penstock {
 
-// "i64 [3]", "f32".
+// Returns the tensor's type: "i64 [3]", "f32".
 std::string TypeOf(const TensorInfo& tensor);
 
 // Returns the first `most` values of one row of the tensor, as an array.
 nlohmann::json FirstValues(const TensorInfo& tensor, std::span<const uint8_t> row, size_t most);
 
-// The same as text: "3 17 4 ...".
+// Returns the values of FirstValues() as text: "3 17 4 ...".
 std::string ValuesText(const TensorInfo& tensor, std::span<const uint8_t> row, size_t most);
 
 }  // namespace penstock

@@ -31,14 +31,15 @@ struct WhichFlags {
 
 struct NamedRecord {
   uint64_t chunk = 0;
-  uint64_t number = 0;  // In its shard.
-  // Stands for a damaged record, which may be of another chunk of the window.
+  uint64_t number = 0;  // Number of the record in its shard.
+  // Whether it replaces a damaged record, which may be of another chunk of the window.
   bool replaced = false;
 };
 
 // The step and the record of each of this rank's rows.
 struct StepRecords {
-  // These decide which step the number means. A training may have been started with other values.
+  // The options that decide which step the number means. A training may have been started with
+  // other values.
   std::string split;
   uint64_t global_batch_size = 0;
   uint64_t seed = 0;
@@ -70,8 +71,8 @@ std::vector<NamedRecord> RecordsByThePlan(const std::vector<StepRow>& rows,
   return records;
 }
 
-// Only the records' bytes tell which records of a chunk are in a split, so this reads the step
-// once.
+// Reads the step once, because only the records' bytes tell which records of a chunk are in a
+// split.
 absl::StatusOr<std::vector<NamedRecord>> RecordsByReading(LoaderOptions options,
                                                           const Cursor& cursor,
                                                           const std::vector<StepRow>& rows) {
@@ -79,7 +80,7 @@ absl::StatusOr<std::vector<NamedRecord>> RecordsByReading(LoaderOptions options,
   options.start = cursor;
   options.max_steps = 1;
   options.record_ids = true;
-  options.look_ahead_bytes = 1;  // The fewest slots.
+  options.look_ahead_bytes = 1;  // This leaves the minimum number of slots.
   PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options, kAutoDtype));
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, Loader::Open(std::move(options)));
   Batch batch;

@@ -50,7 +50,7 @@ class WhichCommandTest : public CommandFixture {
     }
     return rows;
   }
-  // Returns the same for all steps before `steps`, as `stream` writes them.
+  // Returns the records of all steps before `steps` in the same form, as `stream` writes them.
   Words Stream(uint64_t steps, const Words& flags) {
     EXPECT_EQ(Run(Joined({"stream", path_, "--json", "-", "--epochs", "2", "--ids",
                           scratch_.File("ids"), "--steps", absl::StrCat(steps)},
@@ -96,8 +96,8 @@ TEST_F(WhichCommandTest, ReadsTheStepWhereTheManifestDoesNotTellTheSplit) {
       2, Joined({"--split", "holdout", "--seed", "3", "--global-batch-size", "50"}, anywhere));
 }
 
-// Damages records in the middle of a chunk, which are replaced by others of the chunk, and a whole
-// chunk, which is replaced by another chunk of the window.
+// Damages records in the middle of a chunk, and a whole chunk. Other records of the same chunk
+// replace the former, and another chunk of the window replaces the latter.
 TEST_F(WhichCommandTest, MarksWhatStandsForADamagedRecord) {
   path_ = scratch_.File("manifest.pb");
   ASSERT_EQ(Run({"index", data_.path(), "--holdout", "30%", "--absolute", "-o", path_}), 0)

@@ -15,8 +15,8 @@ namespace penstock::feed {
 // whatever its other threads do: nobody is left to read what they write.
 class ConsumerWatch {
  public:
-  // If `pid` is 0, or if the system has no pidfds (Linux before 5.3), watches nothing; then only
-  // the socket shows that the consumer is gone.
+  // Starts to watch `pid`. If it is 0, or if the system has no pidfds (Linux before 5.3), nothing
+  // is watched. Then only the socket shows that the consumer is gone.
   //
   // kNotFound: there is no such process. kResourceExhausted: no descriptors or threads are left.
   static absl::StatusOr<std::unique_ptr<ConsumerWatch>> Start(int64_t pid);

@@ -93,7 +93,7 @@ absl::Status Serve(int socket, feed::FeedSession& session) {
   }
 }
 
-// Returns errors, which the consumer then shows.
+// Runs the session. The consumer shows the errors that this returns.
 absl::Status RunSession(const FeedFlags& flags, int socket, feed::FeedWriter& writer) {
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, OptionsOf(flags));
   PENSTOCK_ASSIGN_OR_RETURN(const LoaderShape shape, DescribeLoader(options));

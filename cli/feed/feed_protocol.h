@@ -12,11 +12,11 @@ inline constexpr uint32_t kProtocol = 1;
 
 enum class ToConsumer : uint32_t { kReady = 1, kBatch = 2, kEnd = 3, kError = 4, kStats = 5 };
 
-// BatchMessage::flags: the last batch that begins in its epoch.
+// The bit of BatchMessage::flags for the last batch that begins in its epoch.
 inline constexpr uint32_t kLastOfEpoch = 1;
 
-// Every message to the consumer. In kinds other than kBatch, only `generation` and `rows` have a
-// meaning: `rows` is the number of bytes of text that follow.
+// Begins every message to the consumer. In kinds other than kBatch, only `generation` and `rows`
+// have a meaning: `rows` is the number of bytes of text that follow.
 struct BatchMessage {
   ToConsumer kind = ToConsumer::kBatch;
   uint32_t generation = 0;
@@ -35,7 +35,8 @@ static_assert(sizeof(BatchMessage) == 72);
 
 enum class ToFeed : uint32_t { kStart = 1, kRelease = 2, kWaiting = 3, kStats = 4 };
 
-// Every message from the consumer. In kStart, `value` is the number of bytes of text that follow.
+// Begins every message from the consumer. In kStart, `value` is the number of bytes of text that
+// follow.
 struct RequestMessage {
   ToFeed kind = ToFeed::kRelease;
   uint32_t generation = 0;

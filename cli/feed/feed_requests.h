@@ -24,21 +24,21 @@ class FeedRequests {
  public:
   explicit FeedRequests(int socket) : socket_(socket) {}
 
-  // Receives once, and blocks if nothing has come. Fills `requests` with those that are now
-  // complete. Returns false if the consumer has closed the socket. kInvalidArgument: it sent
-  // something that is not a request.
+  // Receives once, and blocks if nothing has come. Sets `requests` to those that are now complete.
+  // Returns false if the consumer has closed the socket. kInvalidArgument: it sent something that
+  // is not a request.
   absl::StatusOr<bool> Next(std::vector<Request>& requests);
 
  private:
   // Returns false at the end of the stream.
   absl::StatusOr<bool> Receive();
-  // Returns the request that begins at byte `at`, and moves `at` behind it. Absent: more bytes are
-  // needed.
+  // Returns the request that begins at byte `at`, and moves `at` behind it. Returns nullopt if more
+  // bytes are needed.
   absl::StatusOr<std::optional<Request>> Cut(size_t& at);
 
   const int socket_;
-  std::string bytes_;  // Received and not yet split into requests.
-  UniqueFd memory_;    // Received; belongs to the next kStart.
+  std::string bytes_;  // Bytes received and not yet split into requests.
+  UniqueFd memory_;    // The received memory, which belongs to the next kStart.
 };
 
 }  // namespace penstock::feed

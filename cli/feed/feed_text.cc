@@ -19,7 +19,7 @@ nlohmann::json TensorsToJson(const LoaderShape& shape) {
   nlohmann::json tensors = nlohmann::json::array();
   for (size_t i = 0; i < shape.tensors.size(); ++i) {
     const TensorInfo& tensor = shape.tensors[i];
-    nlohmann::json lengths;  // Null.
+    nlohmann::json lengths;  // JSON null by default.
     if (tensor.lengths.has_value()) lengths = *tensor.lengths;
     tensors.push_back({{"name", tensor.name},
                        {"dtype", std::string(DtypeName(tensor.dtype))},
@@ -57,7 +57,7 @@ void AddPlace(absl::string_view message, nlohmann::json& error) {
 }  // namespace
 
 std::string ReadyText(const LoaderOptions& options, const LoaderShape& shape, uint32_t slots) {
-  nlohmann::json ids;  // Null.
+  nlohmann::json ids;  // JSON null by default.
   if (shape.record_ids_offset.has_value()) ids = *shape.record_ids_offset;
   const auto& classes = options.manifest->class_names();
   const nlohmann::json ready = {

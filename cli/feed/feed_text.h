@@ -13,19 +13,19 @@
 
 namespace penstock::feed {
 
-// Text of READY. `slots`: how many slots the consumer must make.
+// Returns the text of READY. `slots` is the number of slots that the consumer must make.
 std::string ReadyText(const LoaderOptions& options, const LoaderShape& shape, uint32_t slots);
 
-// Text of ERROR. "code" is the canonical name, such as "DATA_LOSS". If the error names a damaged
-// record, there are also "shard", "offset" and "record".
+// Returns the text of ERROR. "code" is the canonical name, such as "DATA_LOSS". If the error names
+// a damaged record, there are also "shard", "offset" and "record".
 std::string ErrorText(const absl::Status& status);
 
 std::string StatsText(const LoaderStats& stats);
 
 struct StartText {
-  std::optional<Cursor> cursor;  // Absent: start at the beginning.
+  std::optional<Cursor> cursor;  // If it is absent, the feed starts at the beginning.
   uint32_t slots = 0;
-  uint64_t step = 0;  // The number of the first step; --steps counts from 0.
+  uint64_t step = 0;  // The number of the first step. The steps of --steps count from 0.
 };
 // Parses the text of START. kInvalidArgument: it is not valid.
 absl::StatusOr<StartText> ParseStartText(absl::string_view text);

@@ -23,7 +23,7 @@ constexpr char kElastic[] =
     "last checkpoint";
 
 constexpr ForeignOption kOptions[] = {
-    // From horovodrun and perseusrun.
+    // Options of horovodrun and perseusrun.
     {"--autotune", 0, kNoEffect, kBuckets},
     {"--no-autotune", 0, kNoEffect, ""},
     {"--autotune-log-file", 1, kNoEffect, kBuckets},
@@ -73,7 +73,7 @@ constexpr ForeignOption kOptions[] = {
     {"--host-discovery-script", 1, kRefused, kElastic},
     {"--config-file", 1, kRefused, "not supported; give its options on the command line"},
     {"--jsrun", 0, kRefused, "not supported; give --launcher mpirun or srun"},
-    // From mpirun.
+    // Options of mpirun.
     {"--allow-run-as-root", 0, kNoEffect, ""},
     {"--tag-output", 0, kNoEffect, ""},
     {"--bind-to", 1, kMpirun, ""},

@@ -11,18 +11,20 @@ namespace penstock {
 
 struct ForeignOption {
   enum class Kind {
-    kNoEffect,    // Accepted, and reported unless `why` is empty: then it holds anyway.
+    // Accepted without effect, and reported. If `why` is empty, it is not reported, because what it
+    // asks for holds anyway.
+    kNoEffect,
     kMpirun,      // Passed to mpirun.
     kMpirunText,  // Its value contains options for mpirun.
     kRefused,
   };
-  absl::string_view name;  // With two dashes.
+  absl::string_view name;  // The name, with two dashes.
   int values;              // Number of words that follow it.
   Kind kind;
-  absl::string_view why;  // Or what to use instead.
+  absl::string_view why;  // The reason, or what to use instead.
 };
 
-// Finds an option by its name with one dash or two. Null: there is none.
+// Finds an option by its name with one dash or two. Returns null if there is none.
 const ForeignOption* FindForeignOption(absl::string_view name);
 
 }  // namespace penstock

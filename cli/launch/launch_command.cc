@@ -120,7 +120,7 @@ absl::Status Launch(const LaunchFlags& flags) {
                             ChooseLauncher(flags, hosts, ProcessEnvironment()));
   TellNotes(flags, launcher);
   RankFiles files;
-  // With mpirun, mpirun writes these files.
+  // With mpirun, it is mpirun that writes these files.
   if (launcher == "local" && !flags.output_folder.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(files, RankFiles::Create(flags.output_folder, hosts[0].slots));
   }

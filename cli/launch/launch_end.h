@@ -15,16 +15,18 @@ namespace penstock {
 
 struct Blame {
   size_t rank;
-  std::optional<int> code = std::nullopt;  // As in RanksEnd; absent: use the launcher's own code.
+  // The code, as in RanksEnd; absent if the launcher's own code is to be used.
+  std::optional<int> code = std::nullopt;
 
   friend bool operator==(const Blame&, const Blame&) = default;
 };
 
-// Returns the first rank that mpirun or srun reports as failed. Absent: these lines name none.
+// Returns the first rank that mpirun or srun reports as failed, or nullopt if these lines name
+// none.
 std::optional<Blame> FindBlame(const std::vector<std::string>& lines);
 
-// OK if no rank failed. If `launcher` is "local", end.failure->rank is a rank. If it is "mpirun" or
-// "srun", the launcher is the only process here.
+// Returns OK if no rank failed. If `launcher` is "local", end.failure->rank is a rank. If it is
+// "mpirun" or "srun", the launcher is the only process here.
 absl::Status ToStatus(const RanksEnd& end, absl::string_view launcher);
 
 }  // namespace penstock

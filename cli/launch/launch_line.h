@@ -14,13 +14,14 @@
 namespace penstock {
 
 struct LaunchLine {
-  // For CLI11: "-np" and similar options are written with two dashes.
+  // The arguments for CLI11. "-np" and similar options are written with two dashes.
   std::vector<std::string> arguments;
-  // Words after "--", or from the first word on that is not an option.
+  // Words after "--", or from the first word that is not an option.
   std::vector<std::string> program;
   std::vector<std::string> mpirun = {};  // Options that only mpirun has.
-  std::vector<std::string> notes = {};   // To be reported: options that have no effect here.
-  absl::Status status = {};              // kInvalidArgument: an option that cannot be honoured.
+  // Reports to the user, about options that have no effect here.
+  std::vector<std::string> notes = {};
+  absl::Status status = {};  // kInvalidArgument if an option cannot be honoured.
 };
 
 // Accepts options of horovodrun, perseusrun and mpirun too (see foreign_options.h). `arguments`

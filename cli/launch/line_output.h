@@ -26,7 +26,7 @@ class LineOutput {
   void Add(absl::string_view line);
   // Writes as much as possible without waiting. REQUIRES: poll() reported POLLOUT or POLLERR.
   void Write();
-  // The errno of the write that lost lines. 0: no error, or only the reader is gone.
+  // The errno of the write that lost lines; 0 if there was no error, or if only the reader is gone.
   int error() const { return error_; }
   // Drops all lines that are waiting.
   void Clear();
@@ -34,7 +34,7 @@ class LineOutput {
  private:
   const int fd_;
   std::string text_;
-  size_t written_ = 0;  // Bytes of text_ that are written.
+  size_t written_ = 0;  // Number of bytes of text_ that are written.
   bool closed_ = false;
   int error_ = 0;
 };

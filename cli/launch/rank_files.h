@@ -13,14 +13,14 @@
 
 namespace penstock {
 
-// Writes FOLDER/rank.N/stdout and stderr. N has the same number of digits on every rank, as
-// horovodrun names them. Writes nothing unless it was made by Create(). Not thread-safe.
+// Writes FOLDER/rank.N/stdout and stderr. As with horovodrun, N has the same number of digits on
+// every rank. Writes nothing unless it was made by Create(). Not thread-safe.
 class RankFiles {
  public:
   // Makes the folders. Existing files are overwritten.
   static absl::StatusOr<RankFiles> Create(const std::string& folder, size_t ranks);
 
-  // Flush() reports failed writes, because a full disk must not end a training.
+  // Writes a line. Flush() reports failed writes, because a full disk must not end a training.
   void Write(size_t rank, bool is_error, absl::string_view line);
 
   // Returns an error for the first file that is incomplete.

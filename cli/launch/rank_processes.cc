@@ -22,7 +22,8 @@ namespace penstock {
 namespace {
 
 constexpr size_t kMaxLine = 64 * 1024;  // Longer lines are passed on in parts.
-constexpr int kTurns = 8;               // Reads of one pipe before the others get their turn.
+// Maximum number of consecutive reads of one pipe, before the others get their turn.
+constexpr int kTurns = 8;
 
 sigset_t HandledSignals() {
   sigset_t set = StopSignals::Set();
@@ -104,7 +105,7 @@ absl::Status RankProcesses::Start(size_t rank) {
   close(out[1]);
   close(err[1]);
   if (pid < 0) return ErrnoToStatus(error, absl::StrCat("starting rank ", rank));
-  setpgid(pid, pid);  // In the parent too, so that the group exists before any signal is sent.
+  setpgid(pid, pid);  // Set in the parent too, so that the group exists before any signal is sent.
   running_[pid] = rank;
   groups_.insert(pid);
   for (const int fd : {out[0], err[0]}) fcntl(fd, F_SETFL, O_NONBLOCK);
@@ -186,8 +187,8 @@ bool RankProcesses::MayRead() {
   return may_read;
 }
 
-// A slow reader gets all of it, unless a signal came: then one second without progress ends the
-// wait.
+// Waits until a slow reader has read everything. But after a signal, one second without progress
+// ends the wait.
 absl::Status RankProcesses::WriteTheRest() {
   const auto is_empty = [](const LineOutput* output) { return output->empty(); };
   while (!std::all_of(outputs_.begin(), outputs_.end(), is_empty)) {
@@ -247,8 +248,8 @@ void RankProcesses::Reap() {
   for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) Ended(pid, status);
 }
 
-// A rank that a signal ended is reported rather than the ranks that failed because of it, which
-// exit by themselves.
+// Reports a rank that a signal ended rather than the ranks that failed because of it, which exit by
+// themselves.
 void RankProcesses::Ended(pid_t pid, int status) {
   const auto it = running_.find(pid);
   if (it == running_.end()) return;
@@ -257,7 +258,7 @@ void RankProcesses::Ended(pid_t pid, int status) {
   const int code = CodeOf(status);
   if (code == 0) return;
   const bool is_first = !end_.failure.has_value();
-  // Killed by a signal that this process did not send.
+  // The rank was killed by a signal that this process did not send.
   const bool killed = WIFSIGNALED(status) && WTERMSIG(status) != SIGTERM && !sent_kill_;
   if (is_first || (killed && !first_was_killed_)) {
     end_.failure = {rank, code, {}};
@@ -276,8 +277,8 @@ void RankProcesses::ForgetEmptyGroups() {
   });
 }
 
-// Ends the processes that ranks have started, once all ranks have ended: nobody else would end
-// them. If they were told to end, waits for them, because they may be saving.
+// Ends the processes that ranks have started, once all ranks have ended, because nobody else would
+// end them. If they were told to end, waits for them, because they may be saving.
 void RankProcesses::EndWhatIsLeft() {
   if (!running_.empty() || groups_.empty() || kill_at_.has_value() || end_.signal != 0) return;
   SendToAll(SIGTERM);
@@ -289,12 +290,12 @@ int RankProcesses::PassedOnAs(int signal) const {
   return as == passed_on_as_.end() ? signal : as->second;
 }
 
-// A number belongs to a group as long as any of its processes lives.
+// The group's number stays valid as long as any of its processes lives.
 void RankProcesses::SendToAll(int signal) {
   for (const pid_t group : groups_) kill(-group, signal);
 }
 
-// Reads what was written before the end. Processes that ranks left behind may keep a pipe open.
+// Reads the remaining output after the end. Processes that ranks left behind may keep a pipe open.
 void RankProcesses::Drain() {
   for (Pipe& pipe : pipes_) {
     ReadPipe(pipe);

@@ -26,13 +26,14 @@ namespace penstock {
 struct RanksEnd {
   struct Failure {
     size_t rank;
-    int code;                             // 1 to 255; 128 + N: ended by signal N.
-    std::vector<std::string> last_lines;  // Of its output.
-    // Its first lines on standard error that are no longer among the last lines.
+    // From 1 to 255; 128 + N means that signal N ended the rank.
+    int code;
+    std::vector<std::string> last_lines;  // The last lines of the rank's output.
+    // The first lines on standard error that are not among the last lines.
     std::vector<std::string> first_error_lines = {};
   };
-  std::optional<Failure> failure;  // The first one; absent: all ended with 0.
-  int signal = 0;                  // The signal that was passed on to the ranks; 0: none.
+  std::optional<Failure> failure;  // The first failure; absent if all ranks ended with 0.
+  int signal = 0;                  // The signal that was passed on to the ranks; 0 if none was.
 };
 
 // Runs until all ranks, and all processes that they started, have ended. Each rank is a process
@@ -49,7 +50,7 @@ struct RanksEnd {
 // without other children.
 class RankProcesses {
  public:
-  // Gets a whole line without its end. `is_error`: the line is from stderr.
+  // Gets a whole line without its end. `is_error` says that the line is from stderr.
   using Sink = std::function<void(size_t rank, bool is_error, absl::string_view line)>;
 
   static constexpr size_t kLastLines = 20;
@@ -79,7 +80,7 @@ class RankProcesses {
   struct KeptLines {
     size_t count = 0;  // Number of all lines; only the last ones are kept.
     std::deque<std::string> last = {};
-    // With the number of lines before each.
+    // The first lines on standard error, each with the number of lines before it.
     std::vector<std::pair<size_t, std::string>> first_error_lines = {};
   };
   struct Pipe {

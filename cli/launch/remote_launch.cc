@@ -10,8 +10,8 @@
 namespace penstock {
 namespace {
 
-// Where rank 0 listens, for our programs and for those that know torchrun's variables. -x may
-// override the latter.
+// Returns variables with the address at which rank 0 listens, for our programs and for those that
+// know torchrun's variables. -x may override the latter.
 std::vector<std::string> Rendezvous(const RemoteLaunch& launch) {
   const std::string& host = launch.hosts.front().name;
   std::vector<std::string> variables = {
@@ -25,7 +25,7 @@ std::vector<std::string> Rendezvous(const RemoteLaunch& launch) {
   return variables;
 }
 
-// Our programs know the launchers' own variables.
+// Whether it is one of our programs, which know the launchers' own variables.
 bool IsOurs(const std::string& program) {
   return absl::StartsWith(program.substr(program.rfind('/') + 1), "penstock-");
 }
@@ -44,8 +44,8 @@ std::vector<std::string> WithTorchVariables(const std::vector<std::string>& prog
   return line;
 }
 
-// Passes on the variables that programs need to be found and those of our programs. All others are
-// each host's own.
+// Whether a variable is passed on: those by which programs are found, and those of our programs.
+// All other variables stay as they are on each host.
 bool IsPassedOn(const std::string& name) {
   if (name == "PENSTOCK_RENDEZVOUS") return false;  // Each launch sets its own.
   return name == "PATH" || name == "LD_LIBRARY_PATH" || name == "PYTHONPATH" ||

@@ -13,17 +13,18 @@
 namespace penstock {
 
 struct RemoteLaunch {
-  std::vector<LaunchHost> hosts;  // As PlaceRanks() returns them.
+  std::vector<LaunchHost> hosts;  // The hosts that PlaceRanks() returned.
   uint16_t port = 0;              // Rank 0 listens at this port, on the first host.
-  uint16_t ssh_port = 0;          // 0: the default.
-  std::string ssh_key = {};       // A file; empty: the default keys.
-  std::string interface = {};     // For the launcher's own messages; empty: the launcher chooses.
+  uint16_t ssh_port = 0;          // 0 means the default.
+  std::string ssh_key = {};       // A file with the key. If it is empty, ssh uses the default keys.
+  // Carries the launcher's own messages. If it is empty, the launcher chooses.
+  std::string interface = {};
   bool as_root = false;
-  // The caller's environment; part of it is passed on.
+  // The caller's environment. Part of it is passed on.
   std::map<std::string, std::string> environment = {};
   std::set<std::string> passed_on = {};  // Names of more variables to pass on.
   std::string output_folder =
-      {};  // For files with the output of each rank; empty: none. Only with mpirun.
+      {};  // Folder for the output of each rank, only with mpirun; may be empty.
   std::vector<std::string> mpirun = {};  // More options of mpirun.
   std::vector<std::string> program;
 

@@ -60,7 +60,8 @@ absl::StatusOr<std::vector<std::string>> Gpus(const LaunchFlags& flags, size_t r
 absl::Status CheckGpusOfHosts(const LaunchFlags& flags, const std::vector<LaunchHost>& hosts) {
   uint32_t ranks = 0;
   for (const LaunchHost& host : hosts) ranks = std::max(ranks, host.slots);
-  if (!absl::StrContains(flags.gpus, ',')) return absl::OkStatus();  // None, or one for all.
+  // No GPU is named, or one for all ranks.
+  if (!absl::StrContains(flags.gpus, ',')) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> gpus, Gpus(flags, ranks));
   const std::set<std::string> distinct(gpus.begin(), gpus.end());
   if (distinct.size() == gpus.size()) return absl::OkStatus();
@@ -83,7 +84,7 @@ absl::StatusOr<std::vector<Environment>> LocalEnvironments(const LaunchFlags& fl
   common["MASTER_PORT"] = absl::StrCat(port);
   common["TORCHELASTIC_RUN_ID"] = absl::StrCat("penstock-launch-", getpid());
   common["TORCHELASTIC_RESTART_COUNT"] = absl::StrCat(generation);
-  // Nobody else can take this name, while they could take the port.
+  // Nobody else can take this name, but somebody could take the port.
   common["PENSTOCK_RENDEZVOUS"] =
       absl::StrCat("unix-abstract:penstock-launch-", getpid(), "-", generation);
   std::vector<Environment> environments(ranks, common);
@@ -94,13 +95,14 @@ absl::StatusOr<std::vector<Environment>> LocalEnvironments(const LaunchFlags& fl
   return environments;
 }
 
-// The destinations of the ranks' lines.
+// The destinations of the ranks' output.
 struct Outputs {
   LineOutput out{STDOUT_FILENO};
   LineOutput err{STDERR_FILENO};
 };
 
-// Prints lines. Marks "local" ones with their rank; other launchers have already done so.
+// Prints lines. Marks them with their rank if the launcher is "local"; other launchers have already
+// done so.
 RankProcesses::Sink Print(const LaunchFlags& flags, absl::string_view launcher, RankFiles& files,
                           Outputs& outputs) {
   return [&flags, local = launcher == "local", &files, &outputs](size_t rank, bool is_error,

@@ -31,7 +31,7 @@ struct LaunchFlags {
   bool gloo = false;
   bool mpi = false;
   uint32_t start_timeout_s = 0;
-  std::vector<std::string> variables;  // NAME or NAME=VALUE.
+  std::vector<std::string> variables;  // Each is NAME or NAME=VALUE.
   std::string output_folder;
   bool timestamps = false;
   std::string ssh_key;
@@ -55,8 +55,8 @@ absl::StatusOr<RanksEnd> RunLocal(const LaunchFlags& flags, uint32_t ranks, uint
                                   RankFiles& files);
 
 // Starts the ranks of all hosts with `launcher`, "mpirun" or "srun", which marks the lines, passes
-// signals on and ends all ranks when one fails. kInvalidArgument: as for RunLocal(); --gpus names a
-// GPU twice; or srun cannot place the ranks in this way.
+// signals on and ends all ranks when one fails. kInvalidArgument: as for RunLocal(), or --gpus
+// names a GPU twice, or srun cannot place the ranks in this way.
 absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& launcher,
                                    const std::vector<LaunchHost>& hosts, uint32_t generation,
                                    RankFiles& files);

@@ -17,18 +17,18 @@
 
 namespace penstock {
 
-// Row i of each array is a feature of record i: bool and integers as int64, floats as float, and a
-// row of uint8 with at least one axis as bytes. Columns choose the arrays, their order and other
-// types: a number becomes int64 or float only if it stays equal, but float64 is rounded to float;
-// only arrays of 8 bits an item become bytes. A record is invalid if its type does not hold a
-// number.
+// Row i of each array is a feature of record i: bool and integers become int64, floats become
+// float, and a row of uint8 with at least one axis becomes bytes. Columns choose the arrays, their
+// order and other types. A number becomes int64 or float only if it stays equal, but float64 is
+// rounded to float. Only arrays with 8-bit items become bytes. A record is invalid if its type does
+// not hold a number.
 class ArrayRecords : public InputRecords {
  public:
-  // Each file is an array. The feature has the name of the file, without folder and extension. Gzip
-  // and zstd are decompressed.
+  // Opens .npy files; each is an array. The feature has the name of the file, without folder and
+  // extension. Gzip and zstd are decompressed.
   static absl::StatusOr<std::unique_ptr<InputRecords>> OpenNpy(
       std::vector<std::unique_ptr<ByteSource>> sources, const Columns& columns);
-  // Each member of the archive is an array; others than the chosen ones are not read.
+  // Opens an archive; each member is an array. Only the chosen arrays are read.
   static absl::StatusOr<std::unique_ptr<InputRecords>> OpenNpz(std::unique_ptr<ByteSource> source,
                                                                const Columns& columns);
 
@@ -38,7 +38,7 @@ class ArrayRecords : public InputRecords {
  private:
   struct Array {
     std::string feature;
-    std::string place;  // "FILE" or "FILE: member NAME".
+    std::string place;  // "FILE", or "FILE: member NAME".
     NpyReader reader;
     FeatureType type = FeatureType::kNone;
   };
@@ -46,7 +46,7 @@ class ArrayRecords : public InputRecords {
   explicit ArrayRecords(std::vector<std::unique_ptr<ByteSource>> sources)
       : sources_(std::move(sources)) {}
   absl::Status AddArray(std::string feature, std::string place, std::unique_ptr<ByteStream> bytes);
-  // Leaves the chosen arrays, in their order, and sets the types of all.
+  // Keeps only the chosen arrays, in their order, and sets the types of all.
   absl::Status Choose(const Columns& columns);
   absl::Status MakeRecord();
   absl::Status AddRow(const Array& array, std::span<const uint8_t> row);
@@ -54,7 +54,7 @@ class ArrayRecords : public InputRecords {
 
   const std::vector<std::unique_ptr<ByteSource>> sources_;
   std::vector<Array> arrays_;
-  uint64_t row_ = 0;  // The next row.
+  uint64_t row_ = 0;  // Number of the next row.
   bool ended_ = false;
   ExampleBuilder builder_;
   std::vector<int64_t> ints_;

@@ -88,11 +88,11 @@ FeatureType TypeOfCell(absl::string_view cell) {
 
 bool ParseInt64(absl::string_view text, int64_t& value) { return absl::SimpleAtoi(text, &value); }
 
-// Parses a double first. A number beyond double becomes infinite there, and only the text shows
-// whether infinity is meant.
+// Parses a double first. A number too large for a double becomes infinite there, and only the text
+// shows whether infinity is meant.
 bool ParseFloat(absl::string_view text, float& value) {
   double number = 0;
-  // No table means hexadecimal numbers.
+  // Tables have no hexadecimal numbers, so such text is no number.
   const bool hexadecimal = text.find_first_of("xX") != text.npos;
   if (hexadecimal || !absl::SimpleAtod(text, &number)) return false;
   const bool says_infinity = text.find_first_of("iI") != text.npos;

@@ -14,7 +14,7 @@ namespace penstock {
 
 struct Column {
   std::string name;
-  FeatureType type = FeatureType::kNone;  // kNone: not known yet.
+  FeatureType type = FeatureType::kNone;  // kNone if it is not known yet.
 };
 
 // Columns by their names. Not thread-safe.
@@ -25,16 +25,17 @@ class Columns {
   // empty or repeated.
   static absl::StatusOr<Columns> Parse(absl::string_view text);
 
-  // Whether Parse() got columns.
+  // Whether the text of Parse() chose columns.
   bool chosen() const { return chosen_; }
   const std::vector<Column>& all() const { return columns_; }
 
   // Returns null if there is no such column.
   const Column* Find(absl::string_view name) const;
-  // Returns the column of this name; adds it unless columns are chosen. Null: it is not wanted.
+  // Returns the column of this name. Adds it unless columns are chosen. Returns null if it is not
+  // wanted.
   Column* FindOrAdd(absl::string_view name);
 
-  // Returns "id:int64,price:float", as Parse() reads it.
+  // Returns the columns in the form that Parse() reads: "id:int64,price:float".
   std::string Text() const;
 
  private:

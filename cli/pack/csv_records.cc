@@ -36,14 +36,15 @@ absl::Status CsvRecords::ReadHeader() {
   return absl::OkStatus();
 }
 
-// A column without a value in these rows becomes bytes, which hold anything.
+// Finds the types of columns. A column without a value in these rows becomes bytes, which hold
+// anything.
 void CsvRecords::Survey(TableColumns& table) {
   for (const std::string& name : names_) table.columns().FindOrAdd(name);
   std::vector<FeatureType> types(names_.size(), FeatureType::kNone);
   for (size_t row = 0; row < TableColumns::kSampleRows; ++row) {
     const absl::StatusOr<bool> more = rows_.Next(cells_);
     if (absl::IsInvalidArgument(more.status())) continue;
-    if (!more.ok() || !*more) break;  // Packing reports it.
+    if (!more.ok() || !*more) break;  // Packing reports the error.
     for (size_t i = 0; i < std::min(names_.size(), cells_.size()); ++i) {
       types[i] = CommonType(types[i], TypeOfCell(cells_[i]));
     }

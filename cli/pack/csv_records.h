@@ -43,12 +43,13 @@ class CsvRecords : public InputRecords {
   absl::Status MakeRecord();
   absl::Status AddCell(const Column& column, const std::string& cell);
 
-  std::unique_ptr<ByteSource> owned_;  // Null: the source is borrowed.
+  std::unique_ptr<ByteSource> owned_;  // Null if the source is borrowed.
   const ByteSource& source_;
   UnpackedStream stream_;
   CsvRows rows_;
   std::vector<std::string> names_;
-  std::vector<std::optional<Column>> columns_;  // One for each cell; absent: not wanted.
+  // The column of each cell; absent if it is not wanted.
+  std::vector<std::optional<Column>> columns_;
   std::vector<std::string> cells_;
   ExampleBuilder builder_;
   bool ended_ = false;

@@ -16,22 +16,22 @@
 namespace penstock {
 
 struct GatherOptions {
-  std::string folder;                  // For a temporary file.
-  bool skip_invalid = false;           // Otherwise the first invalid record ends the pass.
-  std::vector<std::string> must_have;  // Features; records that lack one are left out.
-  std::string kind;  // Everything else that determines the records: part of the key.
+  std::string folder;                  // Folder for a temporary file.
+  bool skip_invalid = false;           // If it is false, the first invalid record ends the pass.
+  std::vector<std::string> must_have;  // Names of features. Records that lack one are left out.
+  std::string kind;  // Describes everything else that determines the records. Part of the key.
 };
 
 struct GatheredRecords {
   LocatedRecords records;
-  uint64_t num_lacking = 0;  // Left out because of must_have.
-  uint64_t num_skipped = 0;  // Invalid records.
-  // The first of them, each with file, place and reason.
+  uint64_t num_lacking = 0;  // Number of records left out because of must_have.
+  uint64_t num_skipped = 0;  // Number of invalid records.
+  // The first invalid records, each with file, place and reason.
   static constexpr size_t kMaxListed = 1000;
   std::vector<std::string> skipped;
 };
 
-// Files whose records are made together; usually one.
+// Files whose records are made together, usually one.
 using InputFiles = std::vector<std::string>;
 
 // Makes the records of the open files of one InputFiles.

@@ -1,4 +1,4 @@
-// Stores large images smaller.
+// Shrinks large images before they are stored.
 #ifndef PENSTOCK_CLI_PACK_IMAGE_SHRINKER_H_
 #define PENSTOCK_CLI_PACK_IMAGE_SHRINKER_H_
 
@@ -18,8 +18,9 @@ namespace penstock {
 struct ShrinkOptions {
   static constexpr uint32_t kMostSide = 16384;
 
-  uint32_t max_side = 0;  // Maximum length of the longer side; 0: images stay as they are.
-  int quality = 90;       // Quality of the JPEGs that are written, 1 to 100.
+  // Maximum length of the longer side; 0 means that images stay as they are.
+  uint32_t max_side = 0;
+  int quality = 90;  // Quality of the JPEGs that are written, 1 to 100.
 };
 
 // Not thread-safe; keep one for each thread.

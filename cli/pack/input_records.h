@@ -17,7 +17,8 @@ struct InputRecord {
   std::span<const uint8_t> payload;  // Valid until the next call of Next().
   // The place of the record's frame, if the file has it as an uncompressed TFRecord frame.
   std::optional<uint64_t> frame_offset = {};
-  // Not OK: the record is invalid because of the file's content. Names file and place.
+  // If it is not OK, the record is invalid because of the file's content. The message names file
+  // and place.
   absl::Status invalid = absl::OkStatus();
 };
 
@@ -27,7 +28,7 @@ inline bool IsOfFile(const absl::Status& status) {
          absl::IsInvalidArgument(status);
 }
 
-// Returns the same error, for an invalid record after which nothing can be read.
+// Returns the same error, marked as that of an invalid record after which nothing can be read.
 inline absl::Status ReadNoFurther(const absl::Status& why) {
   return absl::Status(why.code(),
                       absl::StrCat(why.message(), "; the file cannot be read from there on"));

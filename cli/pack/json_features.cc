@@ -23,7 +23,7 @@ absl::StatusOr<Json> ParseObject(absl::string_view line) {
 
 bool IsText(FeatureType type) { return type == FeatureType::kBytes; }
 
-// Returns kNone for null and an empty array.
+// Returns the type of the feature that `value` becomes; kNone for null and an empty array.
 absl::StatusOr<FeatureType> TypeOfJson(const Json& value) {
   if (value.is_null()) return FeatureType::kNone;
   if (value.is_boolean() || value.is_number_integer()) return FeatureType::kInt64;

@@ -17,7 +17,7 @@ absl::StatusOr<std::unique_ptr<InputRecords>> JsonRecords::Open(std::unique_ptr<
   return std::unique_ptr<InputRecords>(std::move(records));
 }
 
-// Lines that cannot be used are reported when they are packed.
+// Finds the types of keys. Lines that cannot be used are reported when they are packed.
 void JsonRecords::Survey(TableColumns& table) {
   JsonSurvey survey(table.columns());
   absl::string_view line;

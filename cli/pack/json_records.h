@@ -36,7 +36,7 @@ class JsonRecords : public InputRecords {
   absl::StatusOr<bool> NextLine(absl::string_view& line);
   void Survey(TableColumns& table);
 
-  std::unique_ptr<ByteSource> owned_;  // Null: the source is borrowed.
+  std::unique_ptr<ByteSource> owned_;  // Null if the source is borrowed.
   const ByteSource& source_;
   UnpackedStream stream_;
   TextLines lines_;

@@ -21,7 +21,7 @@ class LocatedRecords : public RecordSource {
  public:
   // The payload of the longest record that an index accepts (ScanOptions::max_raw_chunk_bytes).
   static constexpr uint64_t kMaxPayloadBytes = (uint64_t{64} << 20) - kFrameOverhead;
-  // The order of records uses 32 bits for each.
+  // The order of records has a 32-bit number for each.
   static constexpr uint64_t kMaxRecords = ~uint32_t{0};
 
   // Adds a file, which is opened whenever it is needed and must not change. Returns its number.
@@ -52,7 +52,7 @@ class LocatedRecords : public RecordSource {
   struct File {
     std::string path;
     FileIdentity identity;
-    std::unique_ptr<FileSource> source;  // Null: opened when it is needed.
+    std::unique_ptr<FileSource> source;  // Null until it is needed.
   };
 
   std::vector<File> files_;

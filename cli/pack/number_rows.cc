@@ -27,7 +27,7 @@ void ConvertInts(std::span<const uint8_t> row, std::vector<int64_t>& out) {
   }
 }
 
-// IEEE binary16.
+// Converts an IEEE binary16 number.
 float HalfToFloat(uint16_t half) {
   const int exponent = half >> 10 & 31;
   const int fraction = half & 1023;
@@ -94,7 +94,7 @@ absl::Status ReadIntsAsFloats(std::span<const uint8_t> row, const NpyHeader& hea
   out.clear();
   for (const int64_t value : ints) {
     const auto number = static_cast<float>(value);
-    // 2^63 is what the largest int64 becomes, and no int64.
+    // The largest int64 rounds to 2^63, which is no int64.
     if (number >= 0x1p63f || static_cast<int64_t>(number) != value) {
       return absl::InvalidArgumentError(absl::StrCat(value, " of ", DtypeText(header),
                                                      " cannot be stored as float without loss"));
@@ -111,7 +111,7 @@ absl::Status ReadFloatsAsInts(std::span<const uint8_t> row, const NpyHeader& hea
     const double number = header.item_bytes == 2   ? HalfToFloat(LoadAs<uint16_t>(row, at))
                           : header.item_bytes == 4 ? LoadAs<float>(row, at)
                                                    : LoadAs<double>(row, at);
-    // Not so for NaN either.
+    // The condition is also false for NaN.
     if (!(number >= -0x1p63 && number < 0x1p63 && number == std::trunc(number))) {
       return absl::InvalidArgumentError(
           absl::StrCat(number, " of ", DtypeText(header), " cannot be stored as int64"));

@@ -20,7 +20,7 @@ absl::Status ReadInts(std::span<const uint8_t> row, const NpyHeader& header,
 // float. kInvalidArgument: a finite number is beyond float.
 absl::Status ReadFloats(std::span<const uint8_t> row, uint32_t item_bytes, std::vector<float>& out);
 
-// "int64", "uint8", "float32", "bool": what NumPy calls the type.
+// Returns NumPy's name for the type: "int64", "uint8", "float32", "bool".
 std::string DtypeText(const NpyHeader& header);
 
 // Sets `out` to the bool or integers of a row. kInvalidArgument: no float equals one of them.

@@ -43,7 +43,7 @@ absl::Status CheckFolders(const PackOptions& options) {
                                  ", where it would become a class; choose another folder"));
 }
 
-// Other shards of the folder may have been packed with the existing class names.
+// Checks the existing class names, with which other shards of the folder may have been packed.
 absl::Status CheckClasses(const ImageFolder& images, const PackOptions& options) {
   const std::string path = ClassesPath(options);
   std::error_code ignored;  // A file that is not visible cannot be written either.

@@ -22,7 +22,7 @@
 namespace penstock {
 namespace {
 
-// A file of unknown size adds nothing; opening it fails later.
+// Returns the total size. A file of unknown size adds nothing; opening it fails later.
 uint64_t BytesOfFiles(const std::vector<InputFiles>& inputs) {
   uint64_t total = 0;
   for (const InputFiles& files : inputs) {
@@ -41,8 +41,8 @@ uint64_t NumFiles(const std::vector<InputFiles>& inputs) {
   return files;
 }
 
-// Returns "train" for train/, train.csv.gz and train-00000-of-00004.tfrecord. The extension is that
-// of the kind.
+// Returns "train" for train/, train.csv.gz and train-00000-of-00004.tfrecord. The kind of input
+// decides which extension is removed.
 std::string NameOf(const PackOptions& options) {
   const std::string file = std::filesystem::path(NormalPath(options.inputs[0])).filename().string();
   std::error_code ignored;  // A file that is not visible cannot be read either.

@@ -7,19 +7,19 @@
 
 namespace penstock {
 
-// --from chess-tsv: lines of chess positions.
+// Packs --from chess-tsv: lines of chess positions.
 absl::Status PackPositions(PackOptions options);
 
-// --from folder: a folder of images. Writes classes.txt beside the shards too.
+// Packs --from folder: a folder of images. Writes classes.txt beside the shards too.
 absl::Status PackFolder(PackOptions options);
 
-// --from tfrecord: the records of other shards.
+// Packs --from tfrecord: the records of other shards.
 absl::Status PackShards(PackOptions options);
 
-// --from csv and jsonl: tables.
+// Packs --from csv and jsonl: tables.
 absl::Status PackTables(PackOptions options);
 
-// --from npy and npz: NumPy arrays.
+// Packs --from npy and npz: NumPy arrays.
 absl::Status PackArrays(PackOptions options);
 
 }  // namespace penstock

@@ -11,14 +11,15 @@
 namespace penstock {
 
 struct PackOptions {
-  std::string from;  // Empty: guess from the inputs.
+  std::string from;  // If it is empty, the inputs decide.
   std::vector<std::string> inputs;
   std::string compression = "none";
-  std::vector<std::string> filter_missing;  // Features; records that lack one are left out.
-  std::string columns;  // For --from csv, jsonl, npy and npz: see Columns::Parse().
-  std::string glob;     // For --from tfrecord: see ListOptions.
+  // Names of features. Records that lack one are left out.
+  std::vector<std::string> filter_missing;
+  std::string columns;  // Used with --from csv, jsonl, npy and npz; see Columns::Parse().
+  std::string glob;     // Used with --from tfrecord; see ListOptions.
   ShardOptions shards;
-  ShrinkOptions shrink;  // For --from folder.
+  ShrinkOptions shrink;  // Used with --from folder.
   std::string json;
 };
 

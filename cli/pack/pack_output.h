@@ -19,7 +19,8 @@ namespace penstock {
 absl::Status PrepareOutput(const std::string& default_name, PackOptions& options);
 
 // Calls WriteShards() with a progress bar, and reports on stderr what an earlier run has finished.
-// `unit`: "images". `before_naming` may be empty. REQUIRES: an InterruptGuard lives.
+// `unit` names the records, such as "images". `before_naming` may be empty. REQUIRES: an
+// InterruptGuard lives.
 absl::StatusOr<WrittenShards> WriteWithProgress(
     const RecordSource& source, const PackOptions& options, const std::string& unit,
     const std::function<absl::Status()>& before_naming = {});

@@ -1,4 +1,4 @@
-// The records of an input of `penstock pack` of any kind.
+// Gives access to the records of any input of `penstock pack`.
 #ifndef PENSTOCK_CLI_PACK_RECORD_SOURCE_H_
 #define PENSTOCK_CLI_PACK_RECORD_SOURCE_H_
 
@@ -16,7 +16,8 @@ class RecordMaker {
  public:
   struct Made {
     std::span<const uint8_t> payload;  // Valid until the next call.
-    absl::Status invalid;              // Not OK: the record is invalid because of the input.
+    // If it is not OK, the record is invalid because of the input.
+    absl::Status invalid;
   };
 
   virtual ~RecordMaker() = default;
@@ -35,7 +36,7 @@ class RecordSource {
   // the size of chunks, so it must be the same whenever the same input is packed again.
   virtual uint64_t estimated_bytes() const = 0;
   // Identifies everything that determines the records. A run continues a stopped run with an equal
-  // key. Empty: every run starts from the beginning.
+  // key. If it is empty, every run starts from the beginning.
   virtual std::string key() const { return ""; }
   // Returns the name of record `index` for messages.
   virtual std::string Name(uint64_t index) const = 0;

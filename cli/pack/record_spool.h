@@ -33,7 +33,7 @@ class RecordSpool {
   absl::Status Flush();
 
   UniqueFd fd_;
-  std::string name_;  // For messages.
+  std::string name_;  // Its name in messages.
   uint64_t written_ = 0;
   std::vector<uint8_t> buffer_;
 };

@@ -13,16 +13,16 @@
 namespace penstock {
 
 struct SkippedRecord {
-  uint64_t index = 0;  // In the source.
-  std::string reason;  // One line.
+  uint64_t index = 0;  // Number of the record in the source.
+  std::string reason;  // One line of text.
 };
 
 struct ShardNotes {
   static constexpr size_t kMaxListed = 1000;
 
-  uint64_t records = 0;  // In the shard.
+  uint64_t records = 0;  // Number of records in the shard.
   uint64_t num_skipped = 0;
-  std::vector<SkippedRecord> skipped;  // The first of them.
+  std::vector<SkippedRecord> skipped;  // The first skipped records.
 
   void Skip(uint64_t index, absl::string_view reason);
 

@@ -31,7 +31,7 @@ std::string FolderOf(const std::string& folder, const std::string& name) {
 
 bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-// Refuses the lock also if another run has removed the file since it was opened.
+// Locks the file. Also fails if another run has removed the file since it was opened.
 absl::Status Lock(const UniqueFd& fd, const std::string& folder) {
   struct stat info {};
   const bool locked = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;

@@ -15,9 +15,9 @@ namespace penstock {
 // finished and are moved to FOLDER, it also has a mark for that. Thread-compatible.
 class ShardStaging {
  public:
-  // Locks the folder for this run. Keeps what a run with the same `key` left there, and removes
-  // everything else in it. With an empty key nothing is kept, and the destructor removes the
-  // folder. kUnavailable: another run has locked it.
+  // Locks the folder for this run. Keeps the files that a run with the same `key` left there, and
+  // removes everything else in it. If the key is empty, nothing is kept, and the destructor removes
+  // the folder. kUnavailable: another run has locked it.
   static absl::StatusOr<ShardStaging> Open(const std::string& folder, const std::string& name,
                                            const std::string& key);
   // Whether a run, with any key, was stopped while it moved its shards to FOLDER.
@@ -34,7 +34,7 @@ class ShardStaging {
   absl::Status BeginPlacing();
   bool placing() const { return placing_; }
 
-  // Whether Open() removed what a run with another key had left.
+  // Whether Open() removed files that a run with another key had left.
   bool discarded() const { return discarded_; }
 
   // Removes the folder at the end of the run.
@@ -47,7 +47,7 @@ class ShardStaging {
   absl::Status RemoveAllBut(const std::string& file) const;
 
   std::string folder_;
-  UniqueFd key_file_;  // Locked. Invalid: moved from, or removed.
+  UniqueFd key_file_;  // The locked file; invalid after a move or removal.
   bool keep_;
   bool placing_ = false;
   bool discarded_ = false;

@@ -10,10 +10,10 @@
 
 namespace penstock {
 
-// The first file determines them. Not thread-safe.
+// The columns of a table. The first file determines them. Not thread-safe.
 class TableColumns {
  public:
-  // This many rows of the first file determine the types of columns.
+  // The types of columns depend on this many rows of the first file.
   static constexpr size_t kSampleRows = 1000;
 
   explicit TableColumns(Columns columns) : columns_(std::move(columns)) {}

@@ -49,7 +49,7 @@ std::vector<uint32_t> Order(uint64_t size, const std::optional<uint64_t>& seed) 
   return order;
 }
 
-// Covers the source and the options that determine the bytes of the shards.
+// Returns a key for the source and the options that determine the bytes of the shards.
 std::string KeyOf(const RecordSource& source, const ShardOptions& options) {
   if (source.key().empty()) return "";
   return absl::StrCat("penstock pack 1 ", source.key(), " ", CompressionName(options.compression),
@@ -164,7 +164,7 @@ class PackRun {
     return status_;
   }
 
-  // Takes shards until none is left or one failed.
+  // Writes shards until none is left or one failed.
   void WriteSome() {
     const std::unique_ptr<RecordMaker> maker = source_.NewMaker();
     while (true) {
@@ -241,7 +241,8 @@ class PackRun {
     return written;
   }
 
-  // Shards that an earlier run has moved are no longer in the hidden folder.
+  // Moves all shards to their folder. Those that an earlier run has moved are no longer in the
+  // hidden folder.
   absl::Status PlaceAll(const std::vector<std::string>& paths) const {
     for (uint64_t shard = 0; shard < num_shards_; ++shard) {
       const std::string from = staging_.PathOf(FileOf(shard));
@@ -266,7 +267,7 @@ class PackRun {
     return absl::OkStatus();
   }
 
-  // Appends to the message how to continue.
+  // Appends advice on how to continue to the message.
   absl::Status Advise(const absl::Status& status) const {
     const auto finished = static_cast<uint64_t>(
         std::count_if(notes_.begin(), notes_.end(), [](const auto& n) { return n.has_value(); }));
@@ -283,7 +284,7 @@ class PackRun {
                                        options_.folder, "; make room, then run the command again"));
   }
 
-  // Report progress after this many.
+  // Number of records after which progress is reported.
   static constexpr uint64_t kRecordsAtOnce = 1024;
   static constexpr uint64_t kBytesAtOnce = uint64_t{64} << 10;
 
@@ -294,7 +295,7 @@ class PackRun {
   const ShardWriterOptions writer_options_;
   const uint64_t num_shards_;
   const std::vector<uint32_t> order_;
-  // Set for finished shards; only one thread writes each.
+  // Set for finished shards. Only one thread writes each entry.
   std::vector<std::optional<ShardNotes>> notes_;
   std::atomic<uint64_t> next_ = 0;
   std::atomic<bool> failed_ = false;
@@ -307,7 +308,7 @@ class PackRun {
 }  // namespace
 
 absl::Status CheckOutput(const ShardOptions& options) {
-  // Then WriteShards() knows whether the existing shards are from this run.
+  // WriteShards() then finds out whether the existing shards are from this run.
   if (ShardStaging::StoppedWhilePlacing(options.folder, options.name)) return absl::OkStatus();
   return ExistingShards(options).status();
 }

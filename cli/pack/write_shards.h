@@ -32,13 +32,15 @@ struct PackCallbacks {
 struct WrittenShards {
   std::vector<std::string> paths;
   uint64_t records = 0;
-  uint64_t bytes = 0;        // Size of the files.
-  uint64_t chunk_bytes = 0;  // Framed bytes of a gzip member or zstd frame; 0: uncompressed.
+  uint64_t bytes = 0;  // Size of the files.
+  // Framed bytes of a gzip member or zstd frame; 0 if the shards are uncompressed.
+  uint64_t chunk_bytes = 0;
   uint64_t num_skipped = 0;
-  std::vector<SkippedRecord> skipped;  // The first ones of each shard, in the order of the shards.
+  // The first skipped records of each shard, in the order of the shards.
+  std::vector<SkippedRecord> skipped;
 };
 
-// Makes the folder, and makes the checks that WriteShards() makes before it writes.
+// Makes the folder, and makes all checks that WriteShards() makes before it writes.
 absl::Status CheckOutput(const ShardOptions& options);
 
 // Writes FOLDER/NAME-00000-of-00004.tfrecord and so on, all of them or none: they get their names
@@ -50,7 +52,7 @@ absl::Status CheckOutput(const ShardOptions& options);
 // next run with the same key and options writes the others. The files are then those of a run that
 // was not stopped.
 //
-// An invalid record ends the run, and the message has its name, unless `skip_invalid`.
+// An invalid record ends the run, and the message has its name, unless `skip_invalid` is set.
 // kInvalidArgument: all records are invalid. kResourceExhausted: the disk is full. kUnavailable:
 // another run writes the same shards. REQUIRES: source.size() > 0.
 absl::StatusOr<WrittenShards> WriteShards(const RecordSource& source, const ShardOptions& options,

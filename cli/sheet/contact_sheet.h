@@ -13,18 +13,19 @@ namespace penstock {
 struct SheetPicture {
   std::string name;  // Name of the tensor or feature.
   Picture picture;
-  // An encoded file of the same picture, for pages. Empty: the page encodes `picture` itself.
+  // An encoded file of the same picture, for pages. If it is empty, the page encodes `picture`
+  // itself.
   std::string file = {};
-  std::string media_type = {};  // Of `file`.
+  std::string media_type = {};  // The media type of `file`.
 };
 
 // One record on the sheet.
 struct SheetCell {
   uint64_t record = 0;
-  std::string label = {};  // Empty: no label.
-  std::string note = {};   // For example size and format.
+  std::string label = {};  // Empty if there is no label.
+  std::string note = {};   // A note, such as size and format.
   std::vector<SheetPicture> pictures = {};
-  std::string problem = {};  // Why there are no pictures.
+  std::string problem = {};  // The reason why there are no pictures.
 };
 
 struct ContactSheet {

@@ -17,7 +17,7 @@ namespace penstock {
 
 struct SheetOptions {
   std::string title;
-  v1::DecodeSpec spec;    // Without tensors: the sheet shows the originals.
+  v1::DecodeSpec spec;    // If it has no tensors, the sheet shows the originals.
   std::string spec_name;  // Shown in messages and titles.
   uint64_t rows = 36;
   uint64_t seed = 0;
@@ -27,9 +27,9 @@ struct SheetOptions {
 
 // The records that a sheet may show. All must outlive the calls that take this.
 struct SheetSource {
-  // Records are taken from all over it, because files may be sorted.
+  // The dataset. Records are taken from all over it, because files may be sorted.
   const Manifest* manifest = nullptr;
-  // Without a manifest: the first records of a shard, and the number of its records.
+  // If there is no manifest: the first records of a shard, and the number of its records.
   std::span<const std::string> payloads = {};
   uint64_t records = 0;
   const RecordFacts& facts;

@@ -65,7 +65,7 @@ SheetCell OriginalCells::Make(uint64_t record, std::span<const uint8_t> payload)
 absl::Status OriginalCells::AddPicture(std::span<const uint8_t> payload, SheetCell& cell) {
   const auto bytes = FirstBytes(features_.format, payload, features_.image);
   if (!bytes) return absl::NotFoundError(absl::StrCat("no feature '", features_.image, "'"));
-  // Set first: the size of a damaged image is useful too.
+  // Set the size first, because that of a damaged image is useful too.
   PENSTOCK_ASSIGN_OR_RETURN(const ImageInfo info, ProbeImage(*bytes));
   cell.note = NoteOf(info);
   PENSTOCK_ASSIGN_OR_RETURN(const DecodedImage image, decoder_.Decode(*bytes, {}));

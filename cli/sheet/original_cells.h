@@ -19,7 +19,7 @@ namespace penstock {
 struct OriginalFeatures {
   RecordFormat format = RecordFormat::kExample;
   std::string image;
-  std::string label = {};  // A feature with one int64; empty: there is none.
+  std::string label = {};  // A feature with one int64; empty if there is none.
 
   // Chooses `image/encoded`, or else the first feature of images, and `image/class/label`, or else
   // `label`. kInvalidArgument: no feature holds encoded images; the message lists the features.

@@ -1,4 +1,4 @@
-// The positions of everything on a drawn contact sheet.
+// Computes the positions of everything on a drawn contact sheet.
 #ifndef PENSTOCK_CLI_SHEET_SHEET_LAYOUT_H_
 #define PENSTOCK_CLI_SHEET_SHEET_LAYOUT_H_
 

@@ -13,7 +13,7 @@ namespace penstock {
 struct ShownSize {
   uint32_t width = 0;
   uint32_t height = 0;
-  uint32_t zoom = 1;  // 0: the picture is shrunk.
+  uint32_t zoom = 1;  // 0 means that the picture is shrunk.
 };
 
 // Returns the largest whole multiple of the picture's size with sides of at most `side`. A larger

@@ -48,9 +48,10 @@ struct BenchFlags {
 struct Moment {
   absl::Time time;
   LoaderStats stats;
-  double cpu_seconds = 0;                          // By this process.
-  std::vector<SharedCpu> shared_cpu;               // By all programs.
-  std::map<std::string, v1::ServerStats> servers;  // By address; only servers that answered.
+  double cpu_seconds = 0;             // CPU seconds of this process.
+  std::vector<SharedCpu> shared_cpu;  // CPU time of all programs.
+  // Statistics of each server that answered, keyed by address.
+  std::map<std::string, v1::ServerStats> servers;
 };
 
 Moment Now(const Loader& loader, const NetworkOptions& network) {
@@ -64,8 +65,8 @@ Moment Now(const Loader& loader, const NetworkOptions& network) {
   return now;
 }
 
-// Fills in the work of a server's threads for all its clients. Nothing if the server was restarted
-// in between.
+// Fills in the work of a server's threads for all its clients. Fills in nothing if the server was
+// restarted in between.
 void FillEngine(const v1::ServerStats& from, const v1::ServerStats& to, ServerFigures& server) {
   const double seconds = to.uptime_seconds() - from.uptime_seconds();
   const double capacity = to.engine().capacity_seconds() - from.engine().capacity_seconds();
@@ -132,7 +133,7 @@ BenchFigures FiguresBetween(const Moment& from, const Moment& to) {
   return figures;
 }
 
-// Considers only servers that sent rows.
+// Returns the path of the rows. Only servers that sent rows count.
 Path PathOf(const std::vector<LoaderStats::Server>& servers) {
   bool shared = true, near = true;
   for (const LoaderStats::Server& server : servers) {
@@ -163,7 +164,7 @@ BenchSetup SetupOf(const LoaderOptions& options, const LoaderStats& stats) {
   return setup;
 }
 
-// The error if `options` end the stream too early.
+// Returns the error for `options` that end the stream too early.
 absl::Status TooSoon(const LoaderOptions& options) {
   std::vector<std::string> ways;
   if (options.max_steps > 0) ways.push_back("more --steps");
@@ -173,8 +174,8 @@ absl::Status TooSoon(const LoaderOptions& options) {
                                  ways.size() == 1 ? "it" : "them", " out to read without end"));
 }
 
-// Does not count the first batch and the first tenth of the time, which include connecting and
-// first reads.
+// Measures a stream. Does not count the first batch and the first tenth of the time, which include
+// connecting and first reads.
 absl::StatusOr<BenchFigures> MeasureStream(const LoaderOptions& options, absl::Duration time) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, Loader::Open(options));
   PENSTOCK_ASSIGN_OR_RETURN(const auto close, CloseOnInterrupt::Start(*loader));
@@ -255,7 +256,7 @@ nlohmann::json ToJson(const BenchFigures& figures, const BenchVerdict& verdict) 
   return json;
 }
 
-// Without a name, opens the servers' own manifest.
+// Opens the manifest of this name or, if it is empty, the servers' own manifest.
 absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifest(const std::string& name,
                                                              const LoaderOptions& options) {
   if (!name.empty()) return OpenManifestArgument(name, options);

@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kLines = 23;  // The 24th line is the prompt's.
+constexpr size_t kLines = 23;  // The 24th line is for the shell's prompt.
 constexpr size_t kLabelColumns = 10;
 constexpr size_t kMinServerLines = 7;
 constexpr size_t kMaxAwayLines = 5;

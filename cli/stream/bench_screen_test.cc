@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-// Server I sends 1000 + I rows a second, with 4 cores that decode for half of their time.
+// Server I sends 1000 + I rows a second. It has 4 cores, which decode for half of the time.
 std::vector<ServerFigures> BusyServers(size_t servers) {
   std::vector<ServerFigures> fleet;
   for (size_t i = 0; i < servers; ++i) {
@@ -69,7 +69,7 @@ TEST(BenchScreenTest, ManyServersFitAScreen) {
   EXPECT_THAT(lines[0], AllOf(HasSubstr("s40:1"), HasSubstr("not connected")));
   EXPECT_THAT(lines[1], AllOf(HasSubstr("s50:1"), HasSubstr(" 7/s")));
   EXPECT_THAT(lines[2], HasSubstr("s0:1"));
-  // The sum of 1009 to 1063 without 1040 and 1050.
+  // The sum of the rates 1009 to 1063, without 1040 and 1050.
   EXPECT_THAT(lines[11], AllOf(HasSubstr("53 others together"), HasSubstr("54.9k/s"),
                                HasSubstr("50%"), HasSubstr("106/212")));
 }
@@ -83,7 +83,7 @@ TEST(BenchScreenTest, AShareOfACoreIsShown) {
 TEST(BenchScreenTest, ServersThatTellNoCoresWeighNothing) {
   std::vector<ServerFigures> fleet = BusyServers(64);
   for (ServerFigures& server : fleet) server.rows_per_second = 1000;
-  fleet[11].cores = 0;  // The first server of the sum.
+  fleet[11].cores = 0;  // This is the first server of the sum.
   fleet[11].engine.decode = 1;
   EXPECT_THAT(ServerLines(fleet).back(),
               AllOf(HasSubstr("53 others together"), HasSubstr("53.0k/s"), HasSubstr(" 50%"),
@@ -114,7 +114,7 @@ TEST(BenchScreenTest, WhyOneIsNotConnectedTakesThreeLinesAtMost) {
   EXPECT_THAT(lines[4], EndsWith("xx.."));
 }
 
-// Figures that are as wide as possible.
+// Returns figures that are as wide as possible.
 BenchFigures Huge(size_t servers) {
   BenchFigures figures{.setup = {.path = Path::kSharedMemory},
                        .seconds = 86'400,

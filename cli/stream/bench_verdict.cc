@@ -12,12 +12,12 @@
 namespace penstock {
 namespace {
 
-// Share of the CPUs. Ending other programs is not worth it for less.
+// A share of the CPUs. If other programs use less, ending them is not worth it.
 constexpr double kOthers = 0.1;
 
 std::string Percent(double share) { return absl::StrFormat("%.0f %%", 100 * share); }
 
-// Mean of the servers that reported their work, all with equal weight.
+// The mean over the servers that reported their work, all with equal weight.
 struct Fleet {
   size_t servers = 0;
   EngineShares mean;
@@ -68,7 +68,7 @@ std::string FewerBytes(const BenchSetup& setup) {
   return absl::StrCat("ask for fewer bytes a row (--dtype ", absl::StrJoin(dtypes, " or "), ")");
 }
 
-// Shared memory costs both sides less than gRPC.
+// Advises shared memory, which costs both sides less than gRPC.
 std::string UseSharedMemory(const BenchSetup& setup) {
   if (setup.path != Path::kLoopback) return "";
   if (!setup.shared_memory) return "leave out --no-shm";
@@ -137,9 +137,10 @@ BenchVerdict JudgeClient(const BenchFigures& figures, double process_busy) {
                            "give it more cores", "read with more ranks"}))};
 }
 
-// Cores of this machine that are busy with anything but this process.
+// Number of cores of this machine that are busy with anything but this process.
 struct MachineShares {
-  double servers = 0;  // Servers that reported their work and run here; others count as `rest`.
+  // Only servers that reported their work and run here; others count as `rest`.
+  double servers = 0;
   double rest = 0;
 };
 
@@ -192,7 +193,7 @@ BenchVerdict JudgeProcess(const BenchFigures& figures, double cores) {
                                "let penstock-servers on other machines decode"}))};
 }
 
-// Cores that `local:` may use.
+// Returns the number of cores that `local:` may use.
 double CoresOf(const BenchFigures& figures) {
   if (figures.setup.threads == 0) return figures.cores;
   return std::min(figures.setup.threads, figures.cores);

@@ -13,51 +13,51 @@
 
 namespace penstock {
 
-// Shares of the time of an engine's threads. They add up to at most 1; the rest is idle time.
+// Shares of the time of an engine's threads. They add up to at most 1. The rest is idle time.
 struct EngineShares {
   double load = 0;    // Reading, decompressing and checking chunks.
   double build = 0;   // Ordering windows.
   double decode = 0;  // Decoding rows into parts.
   double send = 0;    // Handing parts to the network.
-  // Not a share: the mean number of reads that wait for storage at a time.
+  // The mean number of reads that wait for storage at a time. Unlike the others, it is not a share.
   double reads = 0;
   double idle() const;
 };
 
 struct ServerFigures {
   std::string address = {};
-  bool connected = true;     // At the end.
-  std::string problem = {};  // Why it is not connected.
+  bool connected = true;     // Whether it is connected at the end.
+  std::string problem = {};  // The reason why it is not connected.
   double rows_per_second = 0;
   double bytes_per_second = 0;
-  bool has_engine = false;  // The server reported the values below.
+  bool has_engine = false;  // Whether the server reported the values below.
   EngineShares engine = {};
   double cores_used = 0;
-  double cores = 0;                  // Cores that it may use.
-  double read_bytes_per_second = 0;  // From its files.
+  double cores = 0;                  // Number of cores that it may use.
+  double read_bytes_per_second = 0;  // Bytes that it reads from its files.
 };
 
-// How rows come to this process.
+// The path that rows take to this process.
 enum class Path {
   kLocal,         // The engine runs in this process.
   kSharedMemory,  // All rows come from servers of this machine, through shared memory.
-  kLoopback,      // From servers of this machine, not all through shared memory.
+  kLoopback,      // All rows come from servers of this machine, but not all through shared memory.
   kNetwork,
 };
 
-const char* PathName(Path path);  // "local", "shared memory", "loopback", "network".
+const char* PathName(Path path);  // Returns "local", "shared memory", "loopback" or "network".
 
-// The options of the run. They are not recommended again.
+// The options of the run. The advice does not recommend them again.
 struct BenchSetup {
   Path path = Path::kNetwork;
-  bool packed_is_smaller = true;  // Rows of this spec have fewer bytes with packed.
-  bool i8_is_smaller = true;      // Rows of this spec have fewer bytes with i8.
-  uint32_t connections = 0;       // 0: the client chooses.
-  bool shared_memory = true;      // False: --no-shm.
-  // kLoopback: why shared memory, which was offered, does not work.
+  bool packed_is_smaller = true;  // Whether rows of this spec have fewer bytes with packed.
+  bool i8_is_smaller = true;      // Whether rows of this spec have fewer bytes with i8.
+  uint32_t connections = 0;       // 0 means that the client chooses.
+  bool shared_memory = true;      // False with --no-shm.
+  // For kLoopback: the reason why shared memory, which was offered, does not work.
   std::string no_shared_memory_because = {};
-  std::string no_connection_because = {};  // Why a further connection could not be made.
-  uint32_t threads = 0;                    // kLocal: --threads.
+  std::string no_connection_because = {};  // The reason why a further connection could not be made.
+  uint32_t threads = 0;                    // For kLocal: the value of --threads.
 };
 
 struct BenchFigures {
@@ -69,14 +69,14 @@ struct BenchFigures {
   double wait_share = 0;             // Share of the time that the reader waited for a batch.
   double copy_share = 0;             // Share of one core that copied or decoded rows into batches.
   double deciding_share = 0;         // Share of the time that the loader decided what to request.
-  double cores_used = 0;             // By this process.
+  double cores_used = 0;             // Cores used by this process.
   uint32_t cores = 0;                // Cores that this process may use.
-  CpuUse cpu = {};                   // By all programs of this machine.
-  double link_bytes_per_second = 0;  // 0: not measured.
+  CpuUse cpu = {};                   // CPU time used by all programs of this machine.
+  double link_bytes_per_second = 0;  // 0 if it was not measured.
   std::vector<ServerFigures> servers = {};  // Empty for kLocal.
 
-  // The stream carried more than the probe of the link, so another program used the machine
-  // meanwhile.
+  // Whether the stream carried more than the probe of the link. Then another program used the
+  // machine meanwhile.
   bool link_probe_disturbed() const;
 };
 
@@ -88,7 +88,7 @@ enum class Limit { kThisClient, kThisMachine, kLink, kReading, kServers, kThisPr
 
 struct BenchVerdict {
   Limit limit = Limit::kNothing;
-  std::string text;  // One sentence names the limit with its figures; one says what would help.
+  std::string text;  // One sentence names the limit with its figures. Another says what would help.
 };
 
 // Returns the first limit in this order whose condition holds:

@@ -13,7 +13,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Nothing is at its limit.
+// Returns figures with nothing at its limit.
 BenchFigures Easy() {
   return {.setup = {},
           .seconds = 10,
@@ -56,7 +56,7 @@ TEST(BenchVerdictTest, ALinkThatCarriesNoMoreIsTheLimit) {
   EXPECT_EQ(Judge(figures).limit, Limit::kLink);
   figures.link_bytes_per_second = 1.3e9;
   EXPECT_EQ(Judge(figures).limit, Limit::kNothing);
-  figures.link_bytes_per_second = 0;  // Not measured.
+  figures.link_bytes_per_second = 0;  // The link was not measured.
   EXPECT_EQ(Judge(figures).limit, Limit::kNothing);
 }
 
@@ -68,8 +68,8 @@ TEST(BenchVerdictTest, ALinkThatCarriedMoreThanItsProbeIsNotBlamed) {
   EXPECT_THAT(Judge(figures).text, testing::HasSubstr("Measure again"));
 }
 
-// Neither the client nor the servers are busy all the time, but together they use the whole
-// machine.
+// Returns figures in which neither the client nor the servers are busy all the time, but together
+// they use the whole machine.
 BenchFigures CrowdedMachine(Path path) {
   BenchFigures figures = Easy();
   figures.setup.path = path;
@@ -132,7 +132,7 @@ TEST(BenchVerdictTest, ServersThatDecodeAllTheTimeNeedCompany) {
   EXPECT_THAT(Judge(figures).text, AllOf(HasSubstr("90 %"), HasSubstr("Add servers")));
 }
 
-// Servers on other machines, whose CPU is used up by gRPC and TLS.
+// Returns figures of servers on other machines. gRPC and TLS use up their CPU.
 BenchFigures BusyNetworkServers() {
   BenchFigures figures = Easy();
   figures.servers[0].engine = {.load = 0, .build = 0, .decode = 0.15, .send = 0.02};
@@ -194,7 +194,7 @@ TEST(BenchVerdictTest, ServersThatWaitForStorageAreNotIdleForNothing) {
   EXPECT_EQ(Judge(figures).limit, Limit::kReading);
   EXPECT_THAT(Judge(figures).text,
               AllOf(HasSubstr("12.0 reads"), HasSubstr("idle 75 %"), HasSubstr("--read-threads")));
-  figures.servers[0].engine.reads = 0.5;  // Only now and then.
+  figures.servers[0].engine.reads = 0.5;  // Reads wait only now and then.
   EXPECT_EQ(Judge(figures).limit, Limit::kNothing);
 }
 
@@ -216,7 +216,7 @@ TEST(BenchVerdictTest, LocallyTheProcessIsTheLimit) {
   BenchFigures figures = Easy();
   figures.setup.path = Path::kLocal;
   figures.servers.clear();
-  figures.link_bytes_per_second = 1e9;  // Memory is not a link.
+  figures.link_bytes_per_second = 1e9;  // The path is memory, which is not a link.
   EXPECT_EQ(Judge(figures).limit, Limit::kNothing);
   figures.cores_used = 3.9;
   EXPECT_EQ(Judge(figures).limit, Limit::kThisProcess);
@@ -226,13 +226,13 @@ TEST(BenchVerdictTest, LocallyThreadsThatAreAllUsedAreTheLimit) {
   BenchFigures figures = Easy();
   figures.setup.path = Path::kLocal;
   figures.servers.clear();
-  EXPECT_EQ(Judge(figures).limit, Limit::kNothing);  // One core of four.
+  EXPECT_EQ(Judge(figures).limit, Limit::kNothing);  // It uses one core of four.
   figures.setup.threads = 1;
   EXPECT_EQ(Judge(figures).limit, Limit::kThisProcess);
   EXPECT_THAT(Judge(figures).text, HasSubstr("Raise --threads"));
 }
 
-// The stream is at the link's limit.
+// Returns the advice for a stream at the link's limit.
 std::string LinkAdvice(BenchSetup setup) {
   BenchFigures figures = Easy();
   figures.setup = std::move(setup);

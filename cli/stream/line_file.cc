@@ -22,7 +22,8 @@ bool IsFile(const std::string& path) {
   return std::filesystem::is_regular_file(path, ignored);
 }
 
-// Reads no more than a path and a number may take. Returns "" if `path` is not a file.
+// Returns the first line of a file, up to the length of a path and a number, or "" if `path` is not
+// a file.
 std::string FirstLine(const std::string& path) {
   char head[8192] = {};
   if (IsFile(path)) std::ifstream(path).getline(head, sizeof(head));

@@ -1,4 +1,4 @@
-// Files that a command writes line by line for other programs.
+// Writes files line by line for other programs.
 #ifndef PENSTOCK_CLI_STREAM_LINE_FILE_H_
 #define PENSTOCK_CLI_STREAM_LINE_FILE_H_
 
@@ -20,15 +20,16 @@ namespace penstock {
 // is a file with other content. Not thread-safe.
 class LineFile {
  public:
-  // For WriteIds() with `manifest`.
+  // Creates a file for WriteIds() with `manifest`.
   static absl::StatusOr<LineFile> CreateForIds(const std::string& path, const Manifest& manifest);
-  // For WriteWait(). Other programs can read each line as soon as it is written.
+  // Creates a file for WriteWait(). Other programs can read each line as soon as it is written.
   static absl::StatusOr<LineFile> CreateForWaits(const std::string& path);
 
-  // Writes "SHARD<TAB>NUMBER" for each row, with "<TAB>replaced" if it replaces a damaged row. OK:
-  // the lines are in the file, so a later cursor may be printed.
+  // Writes "SHARD<TAB>NUMBER" for each row, with "<TAB>replaced" if it replaces a damaged row. If
+  // it returns OK, the lines are in the file, so a later cursor may be printed.
   absl::Status WriteIds(std::span<const uint64_t> ids, const Manifest& manifest);
-  // Writes "SECONDS<TAB>WAITED": when a batch arrived, and how long the wait for it was.
+  // Writes "SECONDS<TAB>WAITED": the time when a batch arrived, and the duration of the wait for
+  // it.
   absl::Status WriteWait(absl::Duration arrived, absl::Duration wait);
 
  private:

@@ -19,14 +19,14 @@
 namespace penstock {
 namespace {
 
-// A value that is refused is wrong usage of its flag.
+// Makes a refused value a wrong usage of its flag.
 template <typename T>
 absl::StatusOr<T> AsUsage(absl::string_view flag, absl::StatusOr<T> value) {
   return value.ok() ? std::move(value)
                     : UsageError(absl::StrCat(flag, ": ", value.status().message()));
 }
 
-// Servers have threads and memory of their own.
+// Warns of flags that only matter for local:, because servers have threads and memory of their own.
 void AddWarningsOfLocalFlags(const LoaderFlags& flags, std::vector<std::string>& warnings) {
   if (flags.source.servers == kLocalServer) return;
   const std::pair<const char*, bool> of_local[] = {{"--threads", flags.threads != 0},

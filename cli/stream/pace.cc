@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// A batch that was requested up to this long after the end of the previous work counts as not
+// If a batch is requested no later than this after the end of the previous work, it counts as not
 // waited for. So a sleep that ends late does not slow the pace.
 constexpr absl::Duration kSleepsLate = absl::Milliseconds(1);
 

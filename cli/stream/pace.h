@@ -12,14 +12,14 @@ namespace penstock {
 // up for by working faster later. Not thread-safe.
 class Pace {
  public:
-  // 0: batches take no time.
+  // If `rows_per_second` is 0, batches take no time.
   explicit Pace(double rows_per_second) : rows_per_second_(rows_per_second) {}
 
   // Returns the time until which a batch of `rows` rows that arrived at `arrived` keeps the
   // consumer busy.
   absl::Time WorkUntil(absl::Time arrived, size_t rows);
-  // Sleeps until then. A signal that an InterruptGuard remembers ends the sleep. REQUIRES: one
-  // lives.
+  // Sleeps until WorkUntil(). A signal that an InterruptGuard remembers ends the sleep. REQUIRES:
+  // an InterruptGuard lives.
   void Work(absl::Time arrived, size_t rows);
 
  private:

@@ -17,7 +17,7 @@ class RowBytes {
   // the batch has record ids.
   void Fill(const Batch& batch, bool ids = false);
 
-  // The rows of the batch of the last Fill().
+  // The rows of the batch that was given to the last Fill().
   std::span<const uint8_t> all() const { return bytes_; }
   std::span<const uint8_t> row(size_t i) const {
     return std::span(bytes_).subspan(i * row_size_, row_size_);

@@ -23,10 +23,10 @@ class RowDigest {
   RowBytes rows_;
 };
 
-// The sum modulo 2^256 of one SHA-256 for each row, over its record id (8 bytes, little-endian) and
-// the bytes of its tensors in the spec's order. Digests count as big-endian numbers. The sum does
-// not depend on the order of rows, and the sums of all ranks add up to that of the whole. Not
-// thread-safe.
+// The sum modulo 2^256 of one SHA-256 for each row. Each is computed over the row's record id (8
+// bytes, little-endian) and the bytes of its tensors in the spec's order. Digests count as
+// big-endian numbers. The sum does not depend on the order of rows, and the sums of all ranks add
+// up to that of the whole. Not thread-safe.
 class RecordDigest {
  public:
   // REQUIRES: the batch has record ids.

@@ -11,7 +11,8 @@ namespace penstock {
 // Returns an array with an object for each server.
 nlohmann::json ServersToJson(const LoaderStats& stats);
 
-// Returns an object with the records that were read and replaced, over all servers.
+// Returns an object with the numbers of records that were read and replaced, summed over all
+// servers.
 nlohmann::json CountersToJson(const LoaderStats& stats);
 
 }  // namespace penstock

@@ -67,7 +67,7 @@ struct Sinks {
   std::optional<RecordDigest> digest_by_record = {};
   std::optional<LineFile> ids = {};
   std::optional<LineFile> waits = {};
-  std::string npy = {};  // A folder for batches; empty: none.
+  std::string npy = {};  // A folder for batches; empty if there is none.
   const Manifest* manifest;
   Progress* progress;
 
@@ -98,15 +98,16 @@ struct StreamResult {
   absl::Duration elapsed;
   LoaderStats stats;
   std::string cursor;
-  std::string digest;  // Empty unless asked for; so is the next one.
+  std::string digest;  // Empty unless asked for, like digest_by_record.
   std::string digest_by_record;
-  uint64_t left_out = 0;       // Rows of an epoch, over all ranks, that do not fill a step.
-  absl::Duration first_batch;  // From the first request for a batch until it arrived.
+  // Number of rows of an epoch, over all ranks, that do not fill a step.
+  uint64_t left_out = 0;
+  absl::Duration first_batch;  // Time from the first request for a batch until it arrived.
   WaitTimes waits;             // Waits for the batches after the first.
   absl::string_view rows_name = "rows";
 };
 
-// Reads until the end, an error or Close().
+// Reads batches until the end, an error or Close().
 absl::Status ReadBatches(Loader& loader, Pace pace, absl::Time start, Sinks& sinks,
                          StreamResult& result) {
   Batch batch;
@@ -131,7 +132,7 @@ absl::Status ReadBatches(Loader& loader, Pace pace, absl::Time start, Sinks& sin
   }
 }
 
-// Fills `result` with what was read, also if an error ends it.
+// Reads batches and fills `result`, even if an error ends the reading.
 absl::Status ReadAll(Loader& loader, const StreamFlags& flags, Sinks& sinks, StreamResult& result) {
   result.cursor = flags.loader.cursor;
   const absl::Time start = absl::Now();
@@ -229,7 +230,7 @@ void Print(const StreamResult& result) {
   }
 }
 
-// If the loader refuses flags, that is wrong usage.
+// Opens the loader. If it refuses flags, that is wrong usage.
 absl::StatusOr<std::unique_ptr<Loader>> OpenLoaderOf(LoaderOptions options) {
   absl::StatusOr<std::unique_ptr<Loader>> loader = Loader::Open(std::move(options));
   if (loader.ok()) return loader;

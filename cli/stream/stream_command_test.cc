@@ -102,7 +102,7 @@ TEST_F(StreamCommandTest, ContinuesAtACursor) {
   EXPECT_EQ(Ids({"--seed", "3", "--global-batch-size", "50", "--cursor", cursor}), whole);
 }
 
-// The lines of a batch are smaller than the buffer of stdio, which would hold those of several
+// The lines of a batch are smaller than the buffer of stdio, which would hold the lines of several
 // batches.
 TEST_F(StreamCommandTest, TellsNoCursorOfIdsThatCouldNotBeWritten) {
   EXPECT_EQ(Stream({"--global-batch-size", "10", "--ids", "/dev/full"}), 1);
@@ -259,7 +259,7 @@ TEST_F(StreamCommandTest, ACursorThatDoesNotFitIsWrongUseAndNamed) {
   EXPECT_THAT(error_,
               HasSubstr("--cursor: the cursor ps1-0123456789abcdef-0-5 belongs to another"));
   ASSERT_EQ(Stream({"--steps", "1"}), 0) << error_;
-  const std::string cursor = out_.substr(out_.find("ps1-"), 21);  // Without epoch and position.
+  const std::string cursor = out_.substr(out_.find("ps1-"), 21);  // It lacks epoch and position.
   EXPECT_EQ(Stream({"--cursor", cursor + "7-0"}), 2);
   EXPECT_THAT(error_, HasSubstr("--cursor: epoch 7, position 0 is beyond the end"));
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kGrowth = 1.01;
 
-// Class i holds waits above 1.01^(i-1) us and at most 1.01^i us; class 0 holds all below.
+// Class i holds waits above 1.01^(i-1) us and at most 1.01^i us. Class 0 holds all shorter waits.
 double ClassOf(absl::Duration wait) {
   const double us = std::max(1.0, absl::ToDoubleMicroseconds(wait));
   return std::ceil(std::log(us) / std::log(kGrowth));

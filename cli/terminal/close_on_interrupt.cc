@@ -11,7 +11,8 @@ namespace penstock {
 
 absl::StatusOr<std::unique_ptr<CloseOnInterrupt>> CloseOnInterrupt::Start(Loader& loader) {
   std::unique_ptr<CloseOnInterrupt> close(new CloseOnInterrupt);
-  // Without these, nothing could end the thread, or no signal could wake it.
+  // Without an eventfd nothing could end the thread, and without the guard's pipe no signal could
+  // wake it.
   if (!close->end_.valid() || InterruptGuard::descriptor() < 0) {
     return ErrnoToStatus(EMFILE, "cannot wait for Ctrl-C");
   }
@@ -26,7 +27,7 @@ CloseOnInterrupt::CloseOnInterrupt() : end_(eventfd(0, EFD_CLOEXEC)) {}
 void CloseOnInterrupt::Run(Loader& loader) const {
   pollfd descriptors[] = {{end_.get(), POLLIN, 0}, {InterruptGuard::descriptor(), POLLIN, 0}};
   while (poll(descriptors, 2, -1) < 0) {
-  }  // EINTR: the signal itself.
+  }  // poll() returns EINTR for the signal itself.
   if (descriptors[1].revents != 0) loader.Close();
 }
 

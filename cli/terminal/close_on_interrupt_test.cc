@@ -48,8 +48,8 @@ TEST(CloseOnInterruptTest, WithoutASignalItEndsAndClosesNothing) {
   EXPECT_FALSE(loader.closed);
 }
 
-// Its thread would wait for ever. The status is checked only once there are descriptors again,
-// because UBSan needs some for that.
+// The object must not start, because its thread would wait for ever. The status is checked only
+// once there are descriptors again, because UBSan needs some for that.
 TEST(CloseOnInterruptTest, WithoutDescriptorsItDoesNotStart) {
   const InterruptGuard interrupts;
   ClosableLoader loader;

@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-// A signal handler can only use globals.
+// Global, because a signal handler can only use globals.
 StopSignals stop_signals;
 int wake_pipe[2] = {-1, -1};
 
@@ -31,7 +31,7 @@ extern "C" void RememberSignal(int number) {
   errno = saved_errno;
 }
 
-// Handles those of SIGINT, SIGTERM and SIGHUP that may ask the process to stop.
+// Sets the handler of SIGINT, SIGTERM and SIGHUP, as far as they may ask the process to stop.
 void HandleWith(void (*handler)(int)) {
   const sigset_t asking = StopSignals::Set();
   struct sigaction action = {};

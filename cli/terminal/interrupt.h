@@ -7,10 +7,10 @@
 
 namespace penstock {
 
-// While one lives, the first SIGINT, SIGTERM or SIGHUP is only remembered. A signal that asks to
-// stop at once (StopSignals) ends the process as usual. Blocking system calls of the thread that
-// receives the signal return EINTR. Only one may live at a time. Not thread-safe, except for
-// Check().
+// While an object of this class lives, the first SIGINT, SIGTERM or SIGHUP is only remembered. A
+// signal that asks to stop at once (StopSignals) ends the process as usual. Blocking system calls
+// of the thread that receives the signal return EINTR. Only one object may live at a time. Not
+// thread-safe, except for Check().
 class InterruptGuard {
  public:
   InterruptGuard();

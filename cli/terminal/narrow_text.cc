@@ -54,7 +54,7 @@ absl::string_view HostOf(absl::string_view address) {
   return address.substr(0, address.rfind(':'));
 }
 
-// Whether it is a name, and not 10.0.0.1 or [::1].
+// Whether `host` is a name, and not 10.0.0.1 or [::1].
 bool IsName(absl::string_view host) {
   return host.find_first_not_of("0123456789.") != host.npos && !absl::StartsWith(host, "[");
 }

@@ -19,14 +19,14 @@ struct ProgressOptions {
   std::string label;  // "packing"
   std::string unit =
       "records";       // The singular lacks the "s". "bytes" are printed as sizes: 1.5 GiB.
-  uint64_t total = 0;  // 0: unknown; then no share and no remaining time are shown.
+  uint64_t total = 0;  // 0 if it is unknown. Then no share and no remaining time are shown.
 
-  // For tests: where to draw, whether that is a terminal, and the time.
+  // Set by tests: where to draw, whether that is a terminal, and the time.
   std::FILE* out = stderr;
   bool terminal = IsTerminal();
   std::function<absl::Time()> now = [] { return absl::Now(); };
 
-  static bool IsTerminal();  // Whether stderr is one.
+  static bool IsTerminal();  // Returns whether stderr is a terminal.
 };
 
 // On a terminal, draws at most 10 times a second. Otherwise prints a line every 10 seconds, and one

@@ -16,7 +16,7 @@ class CommandFixture : public ::testing::Test {
  protected:
   using AddCommands = std::vector<void (*)(CLI::App&, absl::Status&)>;
 
-  // `add`: AddStreamCommand or a similar function.
+  // `add` is AddStreamCommand or a similar function.
   explicit CommandFixture(AddCommands add) : add_(std::move(add)) {}
 
   // Runs `penstock WORDS...` and returns its exit code. Sets out_ and error_ to what it printed.

@@ -29,7 +29,7 @@
 namespace penstock {
 namespace {
 
-// For resolving names and reading files of --servers.
+// Time limit for resolving names and reading files of --servers.
 constexpr absl::Duration kFindTimeout = absl::Seconds(10);
 
 struct TopFlags {
@@ -87,8 +87,8 @@ std::string ToJson(const std::vector<ServerLoad>& loads, const absl::Status& mis
   return JsonText(json);
 }
 
-// Draws over the previous screen. Erases each line before its text is written: after a line as wide
-// as the terminal, the cursor is still on the last character.
+// Draws over the previous screen. Erases each line before its text is written, because after a line
+// as wide as the terminal the cursor is still on the last character.
 void Draw(const std::vector<std::string>& lines) {
   PrintEscaped(stdout, "\x1b[H");
   for (const std::string& line : lines) PrintEscaped(stdout, "\x1b[K%s\n", line);

@@ -10,7 +10,7 @@ namespace penstock {
 
 namespace {
 
-// The lines of one server, with its clients' lines apart.
+// The lines of one server. Its clients' lines are separate.
 struct Block {
   std::vector<std::string> lines;
   bool down = false;
@@ -41,10 +41,10 @@ size_t NumLines(const std::vector<Block>& blocks) {
   return lines;
 }
 
-// Numbers of what is left out.
+// Numbers of servers and clients that are left out.
 struct Rest {
   size_t servers = 0;
-  size_t down = 0;  // Part of `servers`.
+  size_t down = 0;  // Counted in `servers` too.
   size_t clients = 0;
 };
 
@@ -56,8 +56,8 @@ std::string RestLine(const Rest& rest) {
   return absl::StrCat(line, line.empty() ? "" : "; ", rest.clients, " more clients");
 }
 
-// Keeps in `blocks` the servers that fit into `room` lines, and then as many of their clients as
-// fit.
+// Keeps in `blocks` the servers that fit into `room` lines, and as many of their clients as fit
+// into the rest.
 Rest Shorten(std::vector<Block>& blocks, size_t room) {
   std::stable_partition(blocks.begin(), blocks.end(),
                         [](const Block& block) { return block.down; });

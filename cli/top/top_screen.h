@@ -11,10 +11,10 @@
 
 namespace penstock {
 
-// Returns the lines of MakeTopTable() and below them, unless OK, `missing`: why there may be more
-// servers. They fit into `size`, whose last row is left for the cursor. If there are too many
-// lines, servers that are down come first, then other servers, then clients; one line gives the
-// number of those left out. A long cause takes at most three lines.
+// Returns the lines of MakeTopTable() and below them, unless it is OK, `missing`: the reason why
+// there may be more servers. They fit into `size`, whose last row is left for the cursor. If there
+// are too many lines, servers that are down come first, then other servers, then clients; one line
+// gives the number of those left out. A long cause takes at most three lines.
 std::vector<std::string> TopScreen(const TopTable& table, const absl::Status& missing,
                                    const TerminalSize& size);
 

@@ -36,7 +36,7 @@ std::vector<std::string> Screen(const std::vector<ServerLoad>& fleet, TerminalSi
 
 TEST(TopScreenTest, WhatFitsIsShownInItsOrder) {
   std::vector<ServerLoad> fleet = Fleet(20);
-  TakeDown(fleet[7]);  // 1 + 20 + 1 + 1 lines, and the cursor's.
+  TakeDown(fleet[7]);  // This makes 1 + 20 + 1 + 1 lines, and the cursor's.
   EXPECT_THAT(Screen(fleet), ElementsAreArray(TopLines(MakeTopTable(fleet, true), {})));
 }
 

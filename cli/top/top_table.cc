@@ -34,7 +34,8 @@ double BusyShare(const v1::ServerStats& before, const v1::ServerStats& now, doub
   return std::max(engine, Share(now.cpu_seconds() - before.cpu_seconds(), seconds * now.cores()));
 }
 
-// A stream that was open before has the same peer and has been connected longer.
+// Returns the earlier statistics of a stream. A stream that was open before has the same peer and
+// has been connected longer.
 v1::StreamStats StreamBefore(const v1::ServerStats& before, const v1::StreamStats& now) {
   for (const v1::StreamStats& stream : before.stream()) {
     if (stream.peer() == now.peer() && stream.connected_seconds() < now.connected_seconds()) {
@@ -67,7 +68,7 @@ std::string MemoryText(const ServerLoad& server) {
   return absl::StrCat(ShortBytes(server.memory_bytes), "/", ShortBytes(server.memory_budget_bytes));
 }
 
-// Without the address, which is shown above it.
+// Returns the cause without the address, which is shown above it.
 absl::string_view CauseOf(const ServerLoad& server) {
   absl::string_view cause = server.status.message();
   absl::ConsumePrefix(&cause, absl::StrCat(server.address, ": "));

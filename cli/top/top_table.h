@@ -1,5 +1,5 @@
 // Computes the content of `penstock top`: rates from two answers of a server, and rows of 80
-// columns. Pure functions.
+// columns. These are pure functions.
 #ifndef PENSTOCK_CLI_TOP_TOP_TABLE_H_
 #define PENSTOCK_CLI_TOP_TOP_TABLE_H_
 
@@ -16,7 +16,7 @@ namespace penstock {
 struct ClientLoad {
   std::string client;
   std::string peer;
-  uint64_t rows = 0;  // Since it connected.
+  uint64_t rows = 0;  // Number of rows sent since it connected.
   double rows_per_second = 0;
   double bytes_per_second = 0;
   uint64_t waiting_requests = 0;
@@ -27,24 +27,25 @@ struct ClientLoad {
 
 struct ServerLoad {
   std::string address;
-  absl::Status status;  // Not OK: the server does not answer, and the other fields are empty.
+  // If it is not OK, the server does not answer, and the other fields are empty.
+  absl::Status status;
   std::string version = {};
   bool draining = false;
   double uptime_seconds = 0;
-  double rows_per_second = 0;   // Of rows that were sent.
-  double bytes_per_second = 0;  // Of bytes that were sent.
+  double rows_per_second = 0;   // Rows sent per second.
+  double bytes_per_second = 0;  // Bytes sent per second.
   uint64_t waiting_requests = 0;
   uint64_t waiting_bytes = 0;
-  // Share of the chunks that windows needed and that were already in memory: 0 to 1. Absent if none
-  // was needed.
+  // Share, from 0 to 1, of the chunks that windows needed and that were already in memory; absent
+  // if none was needed.
   std::optional<double> hit_share = {};
-  // 0 to 1: busy share of the engine's threads or of the cores, which also serve gRPC and TLS,
-  // whichever is larger.
+  // The larger of two shares, from 0 to 1: the busy share of the engine's threads, and that of the
+  // cores, which also serve gRPC and TLS.
   double busy_share = 0;
-  double cores_used = 0;  // By the process.
+  double cores_used = 0;  // Number of cores that the process uses.
   uint64_t memory_bytes = 0;
   uint64_t memory_budget_bytes = 0;
-  uint64_t truncated_images = 0;  // Since its start, as in v1::EngineStats.
+  uint64_t truncated_images = 0;  // Counted since the server's start, as in v1::EngineStats.
   uint64_t image_warnings = 0;
   std::vector<ClientLoad> clients = {};
 
@@ -58,26 +59,27 @@ struct ServerLoad {
 ServerLoad LoadBetween(const std::string& address, const absl::StatusOr<v1::ServerStats>& before,
                        const absl::StatusOr<v1::ServerStats>& now);
 
-// A row for each server, and the cause if it does not answer. Rows have at most 80 columns; causes
-// are complete.
+// The rows of all servers, each with the cause if it does not answer. Rows have at most 80 columns.
+// Causes are complete.
 struct TopTable {
   struct Server {
     std::string row;
-    std::string cause;                 // For a server that is down; empty otherwise.
+    std::string cause;                 // The reason why it is down; empty if it is up.
     std::vector<std::string> clients;  // A row for each client.
   };
   std::string heading;
   std::vector<Server> servers;
-  std::string total;  // For several servers; empty for one.
+  std::string total;  // A row for several servers together; empty if there is one.
 };
 
-// Shortens addresses as in narrow_text.h. `clients`: adds the clients' rows.
+// Makes the table. Shortens addresses as in narrow_text.h. `clients` adds the clients' rows.
 TopTable MakeTopTable(const std::vector<ServerLoad>& servers, bool clients);
 
-// Returns all lines and below them, unless OK, `missing`: why there may be more servers.
+// Returns all lines and below them, unless it is OK, `missing`: the reason why there may be more
+// servers.
 std::vector<std::string> TopLines(const TopTable& table, const absl::Status& missing);
 
-// Return "  CAUSE" and "servers may be missing: CAUSE".
+// These return "  CAUSE" and "servers may be missing: CAUSE".
 std::string CauseLine(const TopTable::Server& server);
 std::string MissingLine(const absl::Status& missing);
 

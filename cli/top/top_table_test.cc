@@ -51,7 +51,8 @@ TEST(TopTableTest, RatesAreOfTheTimeBetweenTwoAnswers) {
 
 TEST(TopTableTest, AServerWhoseCoresServeTheNetworkIsBusy) {
   const auto of_cores = [](double cores, double seconds) {
-    v1::ServerStats stats = StatsAt(seconds, 0);  // It uses 1.5 cores; its threads work for 75 %.
+    // It uses 1.5 cores. Its threads work for 75 % of the time.
+    v1::ServerStats stats = StatsAt(seconds, 0);
     stats.set_cores(cores);
     return stats;
   };

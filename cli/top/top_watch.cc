@@ -36,7 +36,7 @@ absl::Status TopWatch::health() const {
       absl::StrCat(down, " of ", loads_.size(), " servers did not answer"));
 }
 
-// Servers that left are no longer asked.
+// Follows the set of servers. Those that left are no longer asked.
 void TopWatch::Follow(const std::vector<std::string>& addresses) {
   std::map<std::string, Server> before = std::exchange(asked_, {});
   for (const std::string& address : addresses) {

@@ -27,18 +27,18 @@ class TopWatch {
   // Asks all servers at once.
   void Look();
 
-  // By address, what each server has done since the last look; for a server that was not there
-  // then, since it started.
+  // The load of each server since the last look, ordered by address. For a server that was not
+  // there then, it is the load since its start.
   const std::vector<ServerLoad>& loads() const { return loads_; }
-  // Why there may be more servers.
+  // The reason why there may be more servers; OK if there is none.
   const absl::Status& missing() const { return missing_; }
-  // Not OK: a server did not answer in the last look, or there may be more servers.
+  // If it is not OK, a server did not answer in the last look, or there may be more servers.
   absl::Status health() const;
 
  private:
   struct Server {
     std::unique_ptr<StatsCaller> caller;
-    absl::StatusOr<v1::ServerStats> answer = absl::UnknownError("");  // The last one.
+    absl::StatusOr<v1::ServerStats> answer = absl::UnknownError("");  // The last answer.
   };
 
   void Follow(const std::vector<std::string>& addresses);
