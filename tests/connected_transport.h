@@ -15,7 +15,8 @@
 
 namespace penstock {
 
-// Returns the first event of a stream without a spec: the server's Hello, or the end of the stream.
+// Returns the first event of a stream without a spec: the server's Hello, or the error that ends
+// it.
 inline Said FirstWord(Transport& transport) {
   RecordingEvents events;
   const std::unique_ptr<Stream> stream = transport.Connect({}, events);

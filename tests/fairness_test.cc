@@ -32,7 +32,7 @@ class Tally {
     changed_.NotifyAll();
   }
 
-  // Waits until all together have `all` rows and each has at least `each`.
+  // Waits until all clients together have `all` rows and each has at least `each`.
   absl::StatusOr<std::vector<uint64_t>> WaitFor(uint64_t all, uint64_t each) {
     MutexLock lock(&mutex_);
     while (failed_.ok() && (std::accumulate(rows_.begin(), rows_.end(), uint64_t{0}) < all ||
@@ -114,14 +114,15 @@ class Reader final : public StreamEvents {
   Tally& tally_;
   Mutex mutex_;
   CondVar changed_;
-  bool has_begun_ ABSL_GUARDED_BY(mutex_) = false;  // Or has broken; then the tally has failed.
-  std::vector<uint64_t> rows_left_;  // For each request in flight; only parts use it.
+  // Also true if it has broken; then the tally has failed.
+  bool has_begun_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<uint64_t> rows_left_;  // Rows left of each request in flight. Only parts use it.
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Stream> stream_;  // Last, because its events use all members above.
 };
 
-// Returns the rows that each client gets while all are busy. `depths`: requests in flight of each
-// client.
+// Returns the rows that each client gets while all are busy. `depths` has the number of requests
+// that each client has in flight.
 absl::StatusOr<std::vector<uint64_t>> Serve(const std::vector<size_t>& depths, WireDtype dtype,
                                             uint64_t rows_each) {
   TempFolder folder;
@@ -150,8 +151,8 @@ TEST(FairnessTest, TwoHundredClientsGetLikeShares) {
   EXPECT_LT(static_cast<double>(*most) / static_cast<double>(*least), 2);
 }
 
-// A request has 2.5 MB. So a client with four requests always has one that waits, however late it
-// gets the last part of another.
+// A request has 2.5 MB. So a client with four requests always has one that waits, even if it gets
+// the last part of another one late.
 TEST(FairnessTest, AGreedyClientGetsNoMoreThanTwiceOfThoseBesideIt) {
   std::vector<size_t> depths(50, 4);
   depths[0] = 100;

@@ -205,7 +205,7 @@ TEST_F(GrpcTransportTest, BreaksWithWhatTheServerSaid) {
   EXPECT_THAT(
       events.Next<StreamBroken>().status,
       StatusIs(absl::StatusCode::kInvalidArgument, server_->address() + ": unknown window 5"));
-  stream->Fetch({.request = 2});  // Dropped.
+  stream->Fetch({.request = 2});  // The request is dropped.
 }
 
 // The status must not be kInvalidArgument: that would mean that the server refuses the request,
@@ -213,7 +213,7 @@ TEST_F(GrpcTransportTest, BreaksWithWhatTheServerSaid) {
 TEST_F(GrpcTransportTest, AMessageThatMakesNoSenseIsTheServersFault) {
   StartServer({.on_fetch = [](SessionEvents& events, const Fetch& fetch) {
     StreamError error;
-    error.request = fetch.request;  // With code 0, which no error has.
+    error.request = fetch.request;  // Its code is 0, which no error has.
     events.OnError(error);
     return absl::OkStatus();
   }});
@@ -262,9 +262,9 @@ TEST_F(GrpcTransportTest, ConnectsAgainToARestartedServer) {
   }
 }
 
-// Returns the number of streams that the server gets from a client that considers another
-// connection at each request. `bytes_per_second` saturate one connection. Makes 100 requests, and
-// more until there are `at_least` streams.
+// StreamsWhere() returns the number of streams that the server gets from a client that considers
+// another connection at each request. One connection is saturated at `bytes_per_second`. The client
+// makes 100 requests, and more until there are `at_least` streams.
 class GrowthTest : public GrpcTransportTest {
  protected:
   int StreamsWhere(uint64_t bytes_per_second, int at_least) {

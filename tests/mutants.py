@@ -133,7 +133,8 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     mutants = [m for m in read_mutants(options.list)
                if re.search(options.only, f'{m.path} {m.target} {m.before} {m.after}')]
-    for mutant in mutants:  # Check all of them first: a text that is not in its file is an error.
+    # Check all of them first, because a text that is not in its file is an error.
+    for mutant in mutants:
         with open(os.path.join(ROOT, mutant.path), encoding='utf-8') as file:
             mutated(mutant, file.read())
     results = []

@@ -18,7 +18,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kRequests = 1000;  // Far more than 16 MiB of rows.
+constexpr int kRequests = 1000;  // The rows of these requests have far more than 16 MiB.
 
 // Never calls Read(), so that gRPC takes 64 KiB off the network and leaves the rest to the server.
 class PausedStream {
@@ -50,7 +50,7 @@ class PausedStream {
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
 };
 
-// Opens the first window of every lane and requests all rows of each, in turn.
+// Opens the first window of every lane, then requests all rows of each window in turn.
 absl::Status AskForAll(const LoaderOptions& options, const std::string& name,
                        PausedStream& stream) {
   PENSTOCK_ASSIGN_OR_RETURN(const Plan plan, MakePlan(options));

@@ -1,4 +1,4 @@
-// Records the spans of threads, by thread.
+// Records spans, thread by thread.
 #ifndef PENSTOCK_TESTS_RECORDED_SPANS_H_
 #define PENSTOCK_TESTS_RECORDED_SPANS_H_
 

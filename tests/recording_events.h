@@ -19,8 +19,8 @@ namespace penstock {
 using Said = std::variant<ServerInfo, WindowReady, StreamError, Credit, Draining,
                           SharedMemoryResult, ConnectionGivenUp, StreamBroken, ReceivedPart>;
 
-// Fails the test if two events that may not coincide do, and if a wait is in vain: after the stream
-// broke, or once after two minutes. Parts may overtake one another. Thread-safe.
+// Fails the test if two events coincide that must not. Also fails it if a wait is in vain: after
+// the stream broke, or after two minutes. Parts may overtake one another. Thread-safe.
 class RecordingEvents final : public StreamEvents {
  public:
   void OnEvent(StreamEvent event) override {
@@ -29,7 +29,8 @@ class RecordingEvents final : public StreamEvents {
   }
   void OnPart(ReceivedPart part) override { Push(std::move(part)); }
 
-  // Returns the result for the shared memory that a server offered, or why there is none.
+  // Returns the result for the shared memory that a server offered, or the reason why there is
+  // none.
   absl::Status SharedMemory() {
     MutexLock lock(&mutex_);
     return WaitFor(shared_memory_) ? TakeFrom(shared_memory_) : end_;
@@ -90,7 +91,8 @@ class RecordingEvents final : public StreamEvents {
   CondVar changed_;
   std::deque<Said> events_ ABSL_GUARDED_BY(mutex_);
   std::deque<absl::Status> shared_memory_ ABSL_GUARDED_BY(mutex_);
-  absl::Status end_ ABSL_GUARDED_BY(mutex_);  // Why no event follows those in the queues.
+  // The reason why no event follows those in the queues.
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Returns all bytes of a part.

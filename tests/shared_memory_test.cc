@@ -146,7 +146,8 @@ class SharedMemoryTest : public ::testing::Test {
     return all;
   }
   RawClient Connect() { return RawClient(server_->address(), data_.Stream().spec); }
-  // gRPC's own descriptors come and go, so waits for at most a few more than `before`.
+  // Waits until there are at most a few descriptors more than `before`, because gRPC's own come and
+  // go.
   void WaitUntilDescriptorsAreAsFewAs(size_t before) {
     const absl::Time deadline = absl::Now() + absl::Seconds(60);
     while (NumDescriptors() > before + 8 && absl::Now() < deadline) {
@@ -188,7 +189,7 @@ TEST_F(SharedMemoryTest, PartsLieInThePoolAndNotInTheMessage) {
   ASSERT_EQ(part.rows(), window.rows);
   const auto bytes = pool->bytes().subspan(part.shared_offset(), part.shared_size());
   std::string expected;
-  // The tensors, one after the other.
+  // The answer has the tensors one after the other.
   const std::vector<std::string> rows = data_.Answer(window, All(window, 7), false);
   for (auto [begin, size] : {std::pair<size_t, size_t>{0, 1536}, {1536, 10}, {1546, 4}}) {
     for (const std::string& row : rows) expected += row.substr(begin, size);

@@ -38,7 +38,8 @@ class TestAuthority {
   void Issue(const std::string& name, const std::string& hosts, int days = 30) {
     Issue(name, hosts, days, EVP_EC_gen("P-256"), EVP_sha256());
   }
-  // OpenSSL accepts neither for TLS: a short key, and a signature with SHA-1.
+  // OpenSSL accepts neither certificate for TLS: one has a short key, the other a signature with
+  // SHA-1.
   void IssueShort(const std::string& name, const std::string& hosts) {
     Issue(name, hosts, 30, EVP_RSA_gen(1024), EVP_sha256());
   }
@@ -55,7 +56,7 @@ class TestAuthority {
   }
 
  private:
-  // Takes ownership of `key`.
+  // Issues a certificate for `key`, and takes ownership of it.
   void Issue(const std::string& name, const std::string& hosts, int days, EVP_PKEY* key,
              const EVP_MD* digest) {
     X509* certificate = Make(name, key, days, hosts, digest);

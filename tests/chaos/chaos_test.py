@@ -17,8 +17,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
 from ranks import NUM_RANKS, RanksTestCase, total  # noqa: E402
 
 NUM_SERVERS = 4
-NEW_PORT_SHARE = 0.2  # Share of restarts; the ranks follow a folder of addresses.
-# The events that are counted.
+# Share of restarts that use a new port. The ranks follow a folder of addresses.
+NEW_PORT_SHARE = 0.2
+# Names of the events that are counted.
 STOPPED, RUNNING = "SIGKILL with requests unread", "SIGKILL of a running server"
 STARTED, SAME_PORT, NEW_PORT = "start", "restart on the same port", "restart on a new port"
 OPTIONS = argparse.Namespace(kills=200, seed=None, minutes=8)
@@ -48,10 +49,10 @@ class Victim:
         self.server = server
         self.timeline = timeline
         self.random = random_numbers
-        # What `tick()` does from `at` on; None: the server runs undisturbed.
+        # The action that `tick()` takes from `at` on; None if the server runs undisturbed.
         self.then = self._starting
         self.at = 0.0
-        self.before = None  # Its address before the restart.
+        self.before = None  # The server's address before the restart.
         self.new_address = new_address
         server.start(new_address())
 
@@ -79,7 +80,7 @@ class Victim:
     def _await_ranks(self):
         if self.server.connections() != [0] * NUM_RANKS and time.monotonic() < self.give_up_at:
             return self._later(0.02, self._await_ranks)
-        self._later(0.1, self.kill_how)  # Until then they say hello and request rows.
+        self._later(0.1, self.kill_how)  # In this time the ranks say hello and request rows.
 
     def _stop_to_kill(self):
         self.server.stop()
@@ -161,8 +162,8 @@ class ChaosTest(RanksTestCase):
             signal.sigtimedwait([], 0.002)
 
     def disturb(self, kills):
-        """Kills and stops random servers at random times until there were `kills` kills: half of
-        them while the server ran, half while there were requests that it had not read."""
+        """Kills and stops random servers at random times until there were `kills` kills. Half of
+        the kills hit a running server, half a server with requests that it has not read."""
         next_at = time.monotonic()
         counts = self.timeline.counts
 
@@ -196,7 +197,7 @@ class ChaosTest(RanksTestCase):
         victim = self.random.choice(self.victims)
         victim.drain(away_for=1.5)
         self.run_until(lambda: victim.server.poll() is not None or victim.idle)
-        self.wait_for_batches(5)  # Without the server.
+        self.wait_for_batches(5)  # The ranks get these batches without the server.
         self.calm_down()
 
     def check(self, results):

@@ -65,7 +65,8 @@ class NetnsTest(RanksTestCase):
         self.wait_for_batches(20)
 
     def long_partition(self):
-        """Lasts longer than clients wait for a silent server; the others serve meanwhile."""
+        """Cuts off a server for longer than clients wait for a silent one. The others serve
+        meanwhile."""
         self.note("server 1 cannot be reached for 14 s")
         self.server_nodes[1].partition()
         until = time.monotonic() + 14
@@ -75,7 +76,8 @@ class NetnsTest(RanksTestCase):
         self.wait_until_it_serves(1)
 
     def rows_sent(self, number):
-        """Rows to the server's current clients, asked from its own side of the network."""
+        """Returns the rows sent to the server's current clients, asked from its own side of the
+        network."""
         done = subprocess.run(
             [*self.server_nodes[number].prefix, BIN / "penstock", "top", "--servers",
              self.servers[number].address, "--once", "--json", "-", "--interval", "100ms"],
@@ -123,8 +125,8 @@ class NetnsTest(RanksTestCase):
         self.wait_until_it_serves(1)
 
     def kill_unseen(self):
-        """No packet announces that the old connections are gone. The new process resets them
-        when it gets a packet."""
+        """Restarts a server while no packet can announce that the old connections are gone. The new
+        process resets them when it gets a packet."""
         self.note("server 2 is killed and restarted while it cannot be reached")
         self.server_nodes[2].partition()
         self.servers[2].kill()

@@ -30,13 +30,13 @@ class Node:
 
     def __init__(self, number):
         self.address = f"10.77.0.{number}"
-        self.delay_s = 0.0    # Delay of packets, in each direction.
-        self.loss = 0.0       # Share of packets, in each direction.
+        self.delay_s = 0.0    # Delay of packets in each direction.
+        self.loss = 0.0       # Share of packets that are lost in each direction.
         self.hears = True     # Whether packets reach it.
         self.is_heard = True  # Whether its packets reach others.
         self.counts = collections.Counter()
         self._holder = subprocess.Popen(["sleep", "infinity"], preexec_fn=self._enter_new)
-        self.namespace = f"/proc/{self._holder.pid}/ns/net"  # A file for setns(2).
+        self.namespace = f"/proc/{self._holder.pid}/ns/net"  # File for setns(2).
         self.prefix = ("nsenter", f"--net={self.namespace}", "--")
         interface = f"ps{os.getpid()}n{number}"
         self.tun = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -107,14 +107,14 @@ class Network:
             self._send()
 
     def _receive(self, sender):
-        for _ in range(64):  # At most this many, then the other nodes' turn.
+        for _ in range(64):  # After this many packets, the other nodes get their turn.
             try:
                 packet = os.read(sender.tun, 1 << 16)
             except BlockingIOError:
                 return
             receiver = self._of_address.get(packet[16:20]) if packet[0] >> 4 == 4 else None
             if receiver is None:
-                continue  # Multicast, IPv6 router solicitations.
+                continue  # Drop multicast packets, such as IPv6 router solicitations.
             if not sender.is_heard or not receiver.hears:
                 sender.counts["cut"] += 1
             elif self._random.random() < sender.loss + receiver.loss:

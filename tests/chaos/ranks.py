@@ -52,7 +52,7 @@ class RanksTestCase(ProcessTestCase):
             out = child.communicate(timeout=TIMEOUT_S)[0]
             told = self.errors[rank].read_text()
             self.assertIn("interrupted by SIGINT", told)
-            # Repeated kills of servers can lead to hundreds of such windows.
+            # Repeated kills of servers can make hundreds of windows suspect.
             self.assertLessEqual(told.count("requested alone"),
                                  1 + (time.monotonic() - self.started) / 10)
             results.append(json.loads(out))

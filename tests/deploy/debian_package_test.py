@@ -15,7 +15,7 @@ def output(*command, **options):
 
 
 class DebianPackageTest(unittest.TestCase):
-    """Made by cpack from this build."""
+    """Tests the package that cpack makes from this build."""
 
     @classmethod
     def setUpClass(cls):

@@ -49,7 +49,7 @@ class RecipeTest(unittest.TestCase):
                 for source in copy.split()[len(options):-1]:
                     if options:
                         self.assertIn(options[0].removeprefix("--from="), stages)
-                        # The files that pip installs are not known here, only their folder.
+                        # pip installs into this folder; its files are not known here.
                         made = "/opt/cuda" if source.startswith("/opt/cuda/") else source
                         self.assertIn(made.removeprefix("/src/"), runs)
                     else:
@@ -63,7 +63,8 @@ class RecipeTest(unittest.TestCase):
         self.assertIn(f'-DPENSTOCK_CUDA_ARCHITECTURES="{gpus}"', configured[0].split())
 
     def test_what_is_configured_needs_no_package_of_the_tests(self):
-        """.ci/packages-programs.txt has neither GoogleTest nor Google Benchmark."""
+        """Tests that no image has GoogleTest or Google Benchmark: .ci/packages-programs.txt lacks
+        both."""
         for recipe in RECIPES:
             for run in arguments(recipe, "RUN"):
                 for configured in re.findall(r"cmake --preset [^&]*", run):
@@ -94,7 +95,7 @@ class RecipeTest(unittest.TestCase):
                                   text=True, stdout=subprocess.PIPE, timeout=120).stdout.split()
         self.assertEqual(len(packages), len(set(packages)))
         self.assertIn("libc6", packages)
-        for library in ("libgrpc++", "libopenblas"):  # The second is found through a link.
+        for library in ("libgrpc++", "libopenblas"):  # libopenblas is found through a link.
             self.assertTrue(any(name.startswith(library) for name in packages), packages)
         states = subprocess.run(["dpkg-query", "-W", "-f=${Status}\n", *packages], text=True,
                                 check=True, stdout=subprocess.PIPE, timeout=120).stdout

@@ -120,7 +120,7 @@ class ReadmeTest(ImageTestCase):
         for library in ("libcublasLt.so", "libcupti.so", "libnccl.so"):
             self.assertIn(library, found)
         self.assertNotIn("not found", found)
-        # What it reports about GPUs depends on this machine.
+        # The report about GPUs depends on this machine.
         said = self.run_in(TRAINER, "devices")
         self.assertNotIn("this build has no CUDA", said)
         for library in ("cuBLASLt", "NCCL", "CUPTI"):
@@ -165,7 +165,7 @@ class PodsTest(ImageTestCase):
         (self.folder / "tls" / "tls.pem").rename(self.folder / "tls" / "tls.crt")
         for name in ("token", "tokens"):
             (self.folder / "token" / name).write_text("0123456789abcdef-mine\n")
-        # Permissions like those that fsGroup gives, without root.
+        # These permissions are like those that fsGroup gives, without root.
         (self.folder / "tls" / "tls.key").chmod(0o644)
         (self.folder / "checkpoints").chmod(0o777)
 

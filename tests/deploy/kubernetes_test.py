@@ -265,7 +265,7 @@ def adapter_rules():
     return adapter["rules"] + adapter["externalRules"]
 
 
-# A pod's seconds per minute for ten minutes, in promtool's notation of a series.
+# Returns the seconds per minute of a pod for ten minutes, in promtool's notation of a series.
 def series(metric, labels, share):
     return {"series": f'{metric}{{namespace="n",{labels}}}', "values": f"0+{60 * share:g}x10"}
 
@@ -310,8 +310,8 @@ class ScalingTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout)
 
     def servers(self, *loads, cpu=0):
-        """Servers of 4 cores and threads. The threads are busy for these shares of their time, and
-        each server uses the share `cpu` of its cores."""
+        """Returns the series of servers with 4 cores and threads. The threads are busy for these
+        shares of their time, and each server uses the share `cpu` of its cores."""
         found = []
         for number, load in enumerate(loads):
             found.append(series("process_cpu_seconds_total", f'pod="s{number}"', 4 * cpu))
@@ -325,7 +325,8 @@ class ScalingTest(unittest.TestCase):
         return found
 
     def trainers(self, *waits):
-        """Ranks that wait for these shares of their time, and use any number of cores."""
+        """Returns the series of ranks that wait for these shares of their time, and use any number
+        of cores."""
         return [series(metric, f'pod="t{number}"', share) for number, wait in enumerate(waits)
                 for metric, share in (("penstock_client_wait_seconds_total", wait),
                                       ("process_cpu_seconds_total", 16))]

@@ -6,7 +6,7 @@ import signal
 import socket
 import unittest
 
-from slurm import SlurmTestCase, why_not  # First, because it makes tests/e2e importable.
+from slurm import SlurmTestCase, why_not  # Imported first, because it makes tests/e2e importable.
 from processes import BIN, run
 from rank_runs import newest, numbers
 from servers import wait_until
@@ -47,7 +47,7 @@ class LaunchSlurmTest(SlurmTestCase):
         cls.script.write_text(SCRIPT)
 
     def launch(self, *args):
-        # --launcher srun, because with one host that is this one srun is not chosen.
+        # srun is only chosen by --launcher srun, because the one host is this one.
         return self.slurm.submit(self.script, "-np", 2, "-H", f"{host_name()}:2", "--launcher", "srun",
                                  *args)
 
@@ -75,8 +75,8 @@ class LaunchSlurmTest(SlurmTestCase):
         self.assertRegex(self.log(job), r"srun: rank 1 failed with exit code 7; its last lines:")
 
     def test_a_signal_saves_and_ends_well(self):
-        # Signals the launcher with SIGTERM, and all of the job with SIGUSR1 through Slurm. Slurm's
-        # SIGTERM would reach srun too, which kills the ranks.
+        # Each way ends a job: SIGTERM to the launcher, or SIGUSR1 to the whole job through Slurm.
+        # SIGTERM from Slurm would reach srun too, which kills the ranks.
         ways = {"launcher": lambda job: os.kill(self.launcher(job), signal.SIGTERM),
                 "job": lambda job: self.slurm.run("scancel", "--signal=USR1", job)}
         for name, send in ways.items():

@@ -22,7 +22,7 @@ from processes import BIN, SAMPLE, TIMEOUT_S, die_with_parent, pause  # noqa: E4
 from rank_runs import newest, numbers  # noqa: E402
 
 PORTABLE = pathlib.Path(os.environ.get("PENSTOCK_PORTABLE_BIN", "/none"))
-# The libraries of glibc 2.35; some are empty since 2.34.
+# The libraries of glibc 2.35, some of which are empty since 2.34.
 GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1",
          "ld-linux-x86-64.so.2"}
 OLDEST_GLIBC = (2, 35)

@@ -113,7 +113,7 @@ class Slurm:
         return int(result.stdout)
 
     def state(self, job):
-        """'RUNNING', 'COMPLETED', ..., and the exit status of the script."""
+        """Returns 'RUNNING', 'COMPLETED', ..., and the exit status of the script."""
         fields = dict(field.split("=", 1) for field in
                       self.run("scontrol", "show", "job", "-o", job).stdout.split() if "=" in field)
         return fields["JobState"], int(fields["ExitCode"].split(":")[0])

@@ -6,7 +6,7 @@ import pathlib
 import socket
 import unittest
 
-from slurm import SlurmTestCase, why_not  # First, because it makes tests/e2e importable.
+from slurm import SlurmTestCase, why_not  # Imported first, because it makes tests/e2e importable.
 from processes import BIN, run
 from rank_runs import newest, numbers
 from servers import wait_until
@@ -36,7 +36,7 @@ class SlurmTest(SlurmTestCase):
     LOG = "penstock-{job}.log"
 
     def submit(self, *args, **environment):
-        # Two servers on the node, so that the server set has more than one.
+        # There are two servers on the node, so that the server set has more than one.
         return self.slurm.submit(SCRIPT, *args, PATH=f"{BIN}:{os.environ['PATH']}",
                                  PENSTOCK_SERVERS_PER_NODE="2",
                                  PENSTOCK_SERVER_OPTIONS=SERVER_OPTIONS, **environment)
@@ -65,7 +65,7 @@ class SlurmTest(SlurmTestCase):
             expected = self.local_stream("--rank", rank, "--world-size", 2)
             self.assertEqual(result["digest"], expected["digest"])
             self.assertEqual(len(result["servers"]), 2)
-        # SIGTERM reached the servers, which ended by themselves.
+        # SIGTERM reached the servers, and they ended by themselves.
         self.assertEqual(self.log(job).count("info ended"), 2, self.log(job))
 
     def test_servers_feed_a_training(self):

@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "deploy" / "systemd"
 BIN = pathlib.Path(os.environ["PENSTOCK_BIN"])
 UNIT = "penstock-server.service"
-# On a scale to 100; systemd rates up to 50 as "OK".
+# Maximum exposure, on a scale to 100. systemd rates up to 50 as "OK".
 MAX_EXPOSURE = 30
 
 
@@ -76,8 +76,8 @@ class ConfigurationTest(unittest.TestCase):
                                   timeout=120)
 
     def test_the_server_knows_every_option(self):
-        """Tests options that are commented out too: "# NAME=VALUE". The last value of an option
-        counts."""
+        """Tests options that are commented out ("# NAME=VALUE") too. If an option is there twice,
+        its last value counts."""
         lines = [line.removeprefix("# ") for line in (FOLDER / "server.conf").read_text().splitlines()]
         options = {line.split("=")[0]: line for line in lines if re.fullmatch(r"[a-z-]+=\S+", line)}
         self.assertGreater(len(options), 6)

@@ -16,12 +16,12 @@ SITE = ROOT / "build/site/html"
 PAGES = ("index.html", "docs/tutorial/index.html", "docs/guides/own_data.html",
          "docs/concepts/order.html", "docs/reference/protocol.html")
 CHROMIUM = shutil.which("chromium")
-# What a page's scripts and its loading write to the log of Chromium if something is wrong.
+# Lines in the log of Chromium that show an error of a page's scripts or of its loading.
 WRONG = re.compile(r"CONSOLE.*(?:Uncaught|Error|Failed|Refused)|ERR_\w+")
 
 
 def can_install():
-    """Whether MkDocs is there already, or PyPI can be reached."""
+    """Returns whether MkDocs is there already, or PyPI can be reached."""
     if (ROOT / "build/site/venv/requirements.txt").exists():
         return True
     return subprocess.run(["python3", "-m", "pip", "download", "-q", "--no-deps", "--retries", "1",
@@ -32,7 +32,7 @@ def can_install():
 
 @unittest.skipUnless(can_install(), "PyPI cannot be reached: MkDocs Material cannot be installed")
 class SiteTest(unittest.TestCase):
-    """Built by docs/site.sh, as a reader would."""
+    """Tests the site that docs/site.sh builds, as a reader would build it."""
 
     @classmethod
     def setUpClass(cls):
@@ -51,7 +51,8 @@ class SiteTest(unittest.TestCase):
         self.address = f"http://127.0.0.1:{server.server_port}"
 
     def open(self, page, *options):
-        """The document after its scripts have run; fails if the browser reports an error."""
+        """Returns the document after its scripts have run. Fails if the browser reports an
+        error."""
         ran = subprocess.run(
             [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--enable-logging=stderr", "--virtual-time-budget=15000", *options, "--dump-dom",

@@ -27,7 +27,7 @@ class BenchTest(ProcessTestCase):
         servers = [self.start_server("--threads", 1).address for _ in range(2)]
         result = self.bench_until_all_worked(servers)
         self.assertGreater(result["positions_per_second"], 0)
-        # As packed.
+        # The rows are packed.
         self.assertEqual(round(result["bytes_per_second"] / result["positions_per_second"]), 202)
         self.assertGreater(result["link_bytes_per_second"], 0)
         self.assertEqual(sorted(s["address"] for s in result["servers"]), sorted(servers))

@@ -31,8 +31,9 @@ class Authority:
         return ["-CA", self.pem, "-CAkey", self.key, "-CAcreateserial"]
 
     def issue(self, name, hosts="IP:127.0.0.1", days=30, rsa_bits=None, usage=None):
-        """Writes name.pem and name.key; replaces older ones. OpenSSL does not use RSA keys of less
-        than 2048 bits for TLS. `usage`: serverAuth or clientAuth only."""
+        """Writes name.pem and name.key, and replaces older ones. OpenSSL does not use RSA keys of
+        less than 2048 bits for TLS. `usage` restricts the certificate to serverAuth or
+        clientAuth."""
         key = self.folder / f"{name}.key"
         _key(key, rsa_bits)
         extensions = [f"subjectAltName={hosts}"]

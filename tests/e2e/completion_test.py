@@ -14,7 +14,7 @@ SHARE = BIN.parent / "share"
 
 
 def in_bash(line):
-    """What bash offers for the last word of `line`, a list."""
+    """Returns the words that bash offers for the last word of `line`."""
     words = line.split(" ")
     script = f"""
       source {SHARE}/bash-completion/completions/{words[0]}
@@ -29,7 +29,7 @@ def in_bash(line):
 
 
 class BashTest(unittest.TestCase):
-    """The completion functions, called as bash calls them."""
+    """Tests the completion functions, called as bash calls them."""
 
     def test_commands(self):
         self.assertEqual(in_bash("penstock st"), ["stream"])
@@ -53,7 +53,7 @@ class BashTest(unittest.TestCase):
 
 @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
 class ZshTest(unittest.TestCase):
-    """An interactive zsh, as a user has it."""
+    """Runs an interactive zsh, as a user has it."""
 
     def setUp(self):
         pid, self.terminal = pty.fork()

@@ -91,7 +91,7 @@ class ContainersTest(ProcessTestCase):
         expected = self.digests("images-train:16")
         self.index(self.write_tars())
         self.assertEqual(self.digests("images-train:16"), expected)
-        # The first bytes of an image decide its format, not the name.
+        # The first bytes of an image decide its format, and its name does not.
         self.index(self.write_tars("mixed", ends=("png", "jpg", "jpeg")))
         self.assertEqual(self.digests("images-train:16"), expected)
         self.assertEqual(self.digests(image_spec("jpg|jpeg|png", "cls")), expected)

@@ -9,12 +9,12 @@ from processes import ProcessTestCase, run
 from servers import Server
 from tfrecord import chess_record, frame
 
-OFFSET = 100_000  # Inside some record.
+OFFSET = 100_000  # This offset is inside some record.
 
 
 class DamageTestCase(ProcessTestCase):
     def start_copies(self, damaged, shard=0, offset=OFFSET):
-        """Starts two servers, each on its own copy of the data. `damaged`: which copies are
+        """Starts two servers, each on its own copy of the data. `damaged` lists the copies that are
         damaged."""
         addresses = []
         for number in range(2):
@@ -58,13 +58,14 @@ class DamageTest(DamageTestCase):
         for words in (self.shard_of(self.data).name, "chunk at offset", "record"):
             self.assertIn(words, damaged)
         lines = ids.read_text().splitlines()
-        self.assertEqual(len(lines), told["rows"])  # The same number as without damage.
+        # The number of rows is the same as without damage.
+        self.assertEqual(len(lines), told["rows"])
         self.assertGreaterEqual(sum(line.endswith("\treplaced") for line in lines), 1)
         self.assertEqual(self.stream(servers, *replace)["digest"], told["digest"])
         self.assertNotEqual(self.stream("local:")["digest"], told["digest"])
 
     def test_a_window_without_a_good_record_is_replaced_from_a_chunk_that_follows(self):
-        """With windows of one chunk: one damaged bit of a zstd chunk loses all of its records."""
+        """Uses windows of one chunk: one damaged bit of a zstd chunk loses all of its records."""
         servers = self.start_copies(damaged=[0, 1])
         local = ("local:", "--data-root", self.folder / "copy0")
         options = ("--on-error", "replace", "--window-chunks", 1, "--split", "train")
@@ -73,7 +74,7 @@ class DamageTest(DamageTestCase):
         lines = ids.read_text().splitlines()
         self.assertEqual(len(lines), told["rows"])
         stand_ins = {line for line in lines if line.endswith("\treplaced")}
-        self.assertEqual(len(stand_ins), 2)  # One record for each epoch's window.
+        self.assertEqual(len(stand_ins), 2)  # There is one record for each epoch's window.
         self.assertEqual(len(told["damaged"]), 1)
         self.assertEqual(self.stream(*local, *options)["digest"], told["digest"])
         # Two ranks, and a rank that resumes in the middle, get the same rows.
@@ -105,8 +106,8 @@ class DamageTest(DamageTestCase):
 class PlainShardTest(DamageTestCase):
     """Damages one record in the middle of an uncompressed shard. Messages give its exact number."""
 
-    SHARDS, RECORDS = 3, 2000  # In each shard.
-    SHARD, RECORD = 1, 1777    # The damaged record, counted from 0.
+    SHARDS, RECORDS = 3, 2000  # Number of shards, and number of records in each.
+    SHARD, RECORD = 1, 1777    # Numbers of the damaged shard and record, counted from 0.
 
     def setUp(self):
         super().setUp()

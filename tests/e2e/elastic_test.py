@@ -7,8 +7,8 @@ import unittest
 
 from processes import TIMEOUT_S, ProcessTestCase, pause
 
-BATCH = 250  # Not a multiple of the numbers of ranks below.
-INTERRUPTED = -1  # As a number of steps: until a SIGINT.
+BATCH = 250  # This is not a multiple of the numbers of ranks below.
+INTERRUPTED = -1  # As a number of steps, this means: until a SIGINT.
 
 
 class ElasticTest(ProcessTestCase):
@@ -48,8 +48,8 @@ class ElasticTest(ProcessTestCase):
         return merged
 
     def read_in_phases(self, servers, phases, *args):
-        """`phases`: (world size, steps), where 0 steps means to the end. Returns the ids of all
-        phases in order, and for each phase the results of its ranks."""
+        """Reads in `phases`, which are pairs (world size, steps); 0 steps means to the end. Returns
+        the ids of all phases in order, and the results of the ranks of each phase."""
         merged, phases_told, cursor = [], [], []
         for world_size, steps in phases:
             bound = {0: [], INTERRUPTED: ["--pace", BATCH]}.get(steps, ["--steps", steps])

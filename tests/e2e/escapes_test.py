@@ -14,14 +14,14 @@ from processes import ProcessTestCase
 from servers import BIN, TIMEOUT_S, die_with_parent
 from training import TrainingTestCase, read_checkpoint
 
-# Sets a terminal's title, clears it, returns to the beginning of the line, turns the text red (with
-# a C1 character too), rings, ends the line, and is not UTF-8.
+# Sets a terminal's title, clears it, returns to the beginning of the line, turns the text red (also
+# with a C1 character), rings, ends the line, and is not UTF-8.
 EVIL = b"\x1b]0;owned\x07\x1b[2J\r\xc2\x9b31mred\x7f\n\xff\x9b32m"
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 
 ONE_LINE = EVIL.replace(b"\n", b"").replace(b"\r", b"")
 
-# C0 without tab and line feed; DEL; C1 as UTF-8. Lone bytes of C1 are not UTF-8.
+# C0 without tab and line feed, DEL, and C1 as UTF-8. Lone bytes of C1 are not UTF-8.
 CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
 
 

@@ -33,29 +33,30 @@ from servers import wait_until  # noqa: E402
 
 MIB = 1 << 20
 BUDGET = 64 * MIB
-PEAK = 64 * MIB  # Above the idle memory and the budget.
-RETURN = 32 * MIB  # Above the memory before the flood.
+PEAK = 64 * MIB  # Bytes above the idle memory and the budget.
+RETURN = 32 * MIB  # Bytes above the memory before the flood.
 RETURN_S = 10
-SECONDS = {1: 0.4, 50: 0.7}  # By number of connections. A flood also ends after MAX_BYTES.
+# Duration of a flood, keyed by number of connections. A flood also ends after MAX_BYTES.
+SECONDS = {1: 0.4, 50: 0.7}
 MAX_BYTES = 192 * MIB
 CUT_OFF_S = 60  # A flood that is not cut off ends after this time, or after MAX_BYTES.
-EPOCH = 20_000 // 256  # Batches.
-BEYOND_LOOK_AHEAD = 6  # Batches; 1 MiB holds less than half of these.
-MANY = 50  # Connections, from these addresses in turn:
+EPOCH = 20_000 // 256  # Number of batches in an epoch.
+BEYOND_LOOK_AHEAD = 6  # Number of batches. 1 MiB holds less than half of these.
+MANY = 50  # Number of connections, which come from these addresses in turn:
 SOURCES = tuple(f"127.0.0.{i}" for i in range(11, 21))
 TOKEN = "0123456789abcdef-flood"
 HTTP1 = [name for name, kind in KINDS.items() if not kind.speaks_http2]
 HTTP2 = [name for name, kind in KINDS.items() if kind.speaks_http2]
-# Tried only on the plaintext data port; similar floods are tried on each port.
+# These are tried only on the plaintext data port. Similar floods are tried on each port.
 ONCE = {"continuation-indexed-bulk", "rapid-reset-bulk", "rapid-reset-indexed",
         "rapid-reset-fragmented", "rapid-reset-priority", "reset-by-window", "reset-by-no-window",
         "reset-by-headers", "reset-by-end", "calls-indexed", "half-open",
         "half-open-unacked-indexed", "ping", "ping-ack", "settings-unread", "priority", "unknown-frames", "window-update",
         "huge-frame"}
 ON_EACH_PORT = [name for name in HTTP2 if name not in ONCE]
-# One for each way in which memory grows. Except on the plaintext data port, only these are tried
-# with many connections: one connection shows that a port counts a kind, many show that the sum over
-# connections is bounded.
+# There is one flood for each way in which memory grows. Only these are tried with many connections,
+# except on the plaintext data port. One connection shows that a port counts a kind; many show that
+# the sum over connections is bounded.
 WITH_MANY = ("continuation", "continuation-indexed", "rapid-reset", "rapid-reset-indexed-bulk",
              "half-open-unacked", "ping-unacked")
 
@@ -145,7 +146,8 @@ class FloodTestCase(ProcessTestCase):
               flush=True)
 
     def flood_with_all(self, kinds, address, says_hello=False, with_many=None, **target):
-        """`with_many`: the kinds that are also tried with many connections; all of them if None."""
+        """Floods with each kind. `with_many` are the kinds that are also tried with many
+        connections; None means all of them."""
         for kind in kinds:
             self.flood(kind, address, 1, says_hello, **target)
             if with_many is None or kind in with_many:
@@ -210,10 +212,10 @@ class LoopbackFloodTest(FloodTestCase):
 
 
 class FullBudgetFloodTest(FloodTestCase):
-    """The server's data do not fit into its budget, so no memory is spare for floods."""
+    """The server's data do not fit into its budget, so there is no spare memory for floods."""
 
     budget = 16 * MIB
-    copies = 12  # Copies of the sample, 2 MiB each.
+    copies = 12  # Number of copies of the sample, of 2 MiB each.
 
     def setUp(self):
         super().setUp()

@@ -14,13 +14,13 @@ PROGRAMS = ("penstock", "penstock-server", "penstock-train")
 
 
 def pages():
-    """The page of each command of each program."""
+    """Yields the page of each command of each program."""
     for program in PROGRAMS:
         yield from json.loads((BIN.parent / "share/penstock" / f"{program}.json").read_text())
 
 
 def commands():
-    """The words of each command."""
+    """Returns the words of each command."""
     return (page["name"].split(" ") for page in pages())
 
 
@@ -29,7 +29,7 @@ def run(*words):
 
 
 def on_terminal(words, columns=80, **variables):
-    """What a program prints on a terminal of its own, with its colours."""
+    """Returns what a program prints on a terminal of its own, with its colours."""
     ours, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     environment = {**os.environ, "TERM": "xterm", **variables}
@@ -49,7 +49,7 @@ def on_terminal(words, columns=80, **variables):
 
 
 class HelpTest(unittest.TestCase):
-    """Of all commands."""
+    """Tests the help of all commands."""
 
     def test_no_line_but_of_examples_is_wider_than_80_columns(self):
         for words in commands():
@@ -69,7 +69,7 @@ class HelpTest(unittest.TestCase):
             for option in (option for group in page["groups"] for option in group["options"]):
                 name = f"{page['name']} {option['names']}"
                 self.assertNotEqual(option["description"], "", name)
-                if option["names"][0].startswith("-"):  # Arguments are their names.
+                if option["names"][0].startswith("-"):  # The names of arguments have no dash.
                     self.assertNotIn(option["placeholder"], ("VALUE", "TEXT"), name)
 
     def test_help_as_a_command_is_the_option(self):

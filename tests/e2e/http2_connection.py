@@ -22,11 +22,12 @@ class Target:
     port: int
     path: str = PIECES
     token: str = ""
-    tls_ca: str = ""  # Uses TLS if set.
+    tls_ca: str = ""  # A file of CAs; if it is set, the connection uses TLS.
     tls_cert: str = ""
     tls_key: str = ""
     sources: tuple = ()  # Addresses to connect from, in turn.
-    netns: str = ""  # A file for setns(2): floods from within that network namespace.
+    # A file for setns(2). If it is set, the flood comes from that network namespace.
+    netns: str = ""
 
     def check(self):
         address = ipaddress.ip_address(self.host)
@@ -64,7 +65,7 @@ class Connection:
         self.target, self.kind = target, kind
         self.sent = self.calls = self.answered = 0
         self.greeted, self.goaway = False, ""
-        self.window = 65535  # DATA bytes that the server still accepts on the connection.
+        self.window = 65535  # Number of DATA bytes that the server still accepts on the connection.
         self.windows = collections.defaultdict(lambda: 65535)
         self.began = time.monotonic()
         self._stream, self._unparsed, self._seen = 1, b"", set()
@@ -78,7 +79,7 @@ class Connection:
         if self._shakes_hands:
             self.socket = context.wrap_socket(self.socket, server_hostname=target.host,
                                               do_handshake_on_connect=False)
-            self.pump(self.began, 1)  # Sends the ClientHello, which the server waits for.
+            self.pump(self.began, 1)  # This sends the ClientHello, for which the server waits.
 
     def next_stream(self):
         return self.next_streams(1)[0]
@@ -139,7 +140,7 @@ class Connection:
         elif kind == SETTINGS and not flags & ACK:
             for at in range(0, len(payload), 6):
                 name, value = struct.unpack_from(">HI", payload, at)
-                if name == 4:  # INITIAL_WINDOW_SIZE of streams that are not open yet.
+                if name == 4:  # Entry 4 is INITIAL_WINDOW_SIZE, for streams that are not open yet.
                     self.windows.default_factory = lambda size=value: size
         elif kind == HEADERS and flags & END_STREAM:
             self.answered += 1

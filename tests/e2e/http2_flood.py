@@ -106,7 +106,8 @@ class Flood:
             self._left -= connection.sent - before
 
     def _finish(self, connection, end):
-        """`end`: why the server ended the connection. None: the server did not end it."""
+        """Removes a connection and counts its results. `end` is the reason why the server ended it,
+        or None if the server did not."""
         del self._of_fd[connection.socket.fileno()]
         self._poll.unregister(connection.socket)
         if end is not None:
@@ -145,12 +146,12 @@ class Flooders:
 
     def __init__(self, kind, targets, seconds, max_bytes, connections=1, reconnect=False,
                  says_hello=False, processes=None):
-        """`targets`: one target, or a list that the processes take in turn."""
+        """Starts processes. `targets` is one target, or a list that the processes take in turn."""
         targets = targets if isinstance(targets, list) else [targets]
         for target in targets:
             target.check()
         processes = min(connections, processes or max(len(targets), 2))
-        # Not fork, which would copy locks that other threads of this process hold.
+        # fork is not used, because it would copy locks that other threads of this process hold.
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["http2_flood"])
         self._running = []

@@ -29,7 +29,7 @@ def continuation_indexed(references):
     def script(link):
         big = literal("x", "a" * 4000, first=0x40)
         yield frame(HEADERS, 0, stream := link.next_stream(), link.target.call() + big)
-        newest = b"\xbe"  # Entry 62.
+        newest = b"\xbe"  # The newest entry has index 62.
         block = fill(frame(CONTINUATION, 0, stream, newest * references))
         while True:
             yield block

@@ -22,7 +22,7 @@ class ImagesTest(ProcessTestCase):
         self.manifest = self.data / "manifest.pb"
 
     def index(self, broken=(), padding=0):
-        """Indexes images, of which `broken` are cut in the middle. `padding` bytes follow each
+        """Indexes images. Those in `broken` are cut in the middle. `padding` bytes follow each
         image."""
         images = [picture(number) for number in range(RECORDS)]
         for number in broken:
@@ -41,7 +41,7 @@ class ImagesTest(ProcessTestCase):
 
     def jpegs(self):
         """Returns RECORDS JPEGs, made by `penstock pack`."""
-        self.pack(max_side=29)  # Smaller than every picture.
+        self.pack(max_side=29)  # This is smaller than every picture.
         found = [jpeg for shard in sorted(self.data.glob("*.tfrecord"))
                  for jpeg in jpegs_of(shard.read_bytes())]
         self.assertEqual(len(found), RECORDS)
@@ -191,7 +191,8 @@ class ImagesTest(ProcessTestCase):
         for servers, way in (("local:", ()), (one, ()), (one, ("--no-shm",)), (two, ())):
             told = self.read(servers, *way, spec=spec)
             self.assertEqual(told["truncated_images"], 2 * len(cut), (servers, way))
-        ranks = self.read_in_ranks(two, 4, spec=spec)  # The ranks' strips are in shared blocks.
+        # The ranks' strips are in blocks that several ranks share.
+        ranks = self.read_in_ranks(two, 4, spec=spec)
         self.assertEqual(sum(told["truncated_images"] for told in ranks), 2 * len(cut))
         shown = self.check_run("penstock", *(a for a in self.args(one, spec=spec) if a not in ("--json", "-")))
         self.assertIn(f"images   {2 * len(cut)} truncated files were filled", shown.stdout)

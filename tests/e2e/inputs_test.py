@@ -45,7 +45,7 @@ class InputsTestCase(TrainingTestCase):
         return ["stream", self.manifest, "--servers", "local:", "--steps", 1,
                 "--global-batch-size", 8, *args]
 
-    # The programs that read a file as text, with the arguments before and after its path.
+    # Returns the programs that read a file as text, with the arguments before and after its path.
     def readers(self):
         return [("penstock", self.stream("--spec"), []),
                 ("penstock-train", self.train_args("--spec"), []),

@@ -12,7 +12,7 @@ from processes import pause, run
 from rank_runs import BIN, RanksTestCase, numbers
 from servers import BY_TIMEOUT, TIMEOUT_S
 
-END_S = 60  # For all ranks to end after one was killed; without load, 10 s.
+END_S = 60  # Time limit for all ranks to end after one was killed. Without load it takes 10 s.
 
 
 class LaunchTest(RanksTestCase):
@@ -164,7 +164,7 @@ class LaunchTest(RanksTestCase):
         self.assertEqual(sorted(result.stdout.splitlines()), ["[0] gpu 5", "[1] gpu 3"])
 
     def test_check_build(self):
-        libraries = BIN.parent / "fake_nccl"  # Part of the build's tests.
+        libraries = BIN.parent / "fake_nccl"  # The build's tests include these libraries.
         result = self.check_run("penstock", "launch", "-cb", env={
             **os.environ, "CUDA_VISIBLE_DEVICES": "", "PENSTOCK_CUDA_LIBS": str(libraries)})
         self.assertIn("[X] local", result.stdout)

@@ -9,7 +9,7 @@ import unittest
 from servers import BIN, TIMEOUT_S
 
 PROGRAMS = ("penstock", "penstock-server", "penstock-train")
-# The driver, cudart, cuDNN, cuBLAS, CUPTI, NCCL, nvrtc, nvJitLink, NVML and similar ones.
+# Matches the driver, cudart, cuDNN, cuBLAS, CUPTI, NCCL, nvrtc, nvJitLink, NVML and similar ones.
 OF_CUDA = re.compile(r"lib(cud|cublas|cupti|nccl|nv)")
 
 

@@ -10,7 +10,7 @@ from processes import TIMEOUT_S, ProcessTestCase, run
 
 class LogTest(ProcessTestCase):
     def events(self, server):
-        """Returns the parsed lines; every line must be one object."""
+        """Returns the parsed lines. Every line must be one JSON object."""
         return [json.loads(line) for line in pathlib.Path(server.log_path).read_text().splitlines()]
 
     def named(self, server, event):

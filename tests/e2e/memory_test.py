@@ -11,8 +11,8 @@ from processes import TIMEOUT_S, ProcessTestCase, pause
 from servers import wait_until
 
 MIB = 1 << 20
-BUDGET = 384 * MIB  # With at least this budget, the process as a whole exceeds it by at most 10 %.
-STREAM = 16 * MIB  # Parts that a client has requested and not read.
+BUDGET = 384 * MIB  # With at least this budget, the whole process takes at most 10 % more.
+STREAM = 16 * MIB  # Bytes of parts that a client has requested and not read.
 
 
 def memory(process, field):
@@ -71,20 +71,20 @@ class MemoryTest(ProcessTestCase):
         self.stream(server.address, "--dtype", "f32")
         one = memory(server, "VmRSS")
         self.pause_a_client(server)
-        # The client's parts, and the requested chunks of a small data set.
+        # The difference is the client's parts, and the requested chunks of a small data set.
         self.assertLess(memory(server, "VmRSS") - one, STREAM + 16 * MIB)
         self.check_all_are_paused(server)
 
     def test_memory_stays_within_the_budget_over_a_hundred_thousand_windows(self):
         # 625 MB do not fit into the budget, so chunks come and go.
         self.multiply_shards(300, "6KiB")
-        # More threads than cores, because buffers that each thread keeps would add up.
+        # There are more threads than cores, because buffers that each thread keeps would add up.
         server = self.start_server("--memory-budget", f"{BUDGET}", "--threads", 16)
         self.stream(server.address, "--dtype", "packed", "--steps", 1)
         idle = memory(server, "VmRSS")
-        for _ in range(3):  # Their parts alone would be 48 MiB.
+        for _ in range(3):  # The parts of these clients alone would be 48 MiB.
             self.pause_a_client(server)
-        # Two jobs on one plan: the rows that both need are kept in the strip cache.
+        # Two jobs read the same plan: the rows that both need are kept in the strip cache.
         clients = [self.spawn("penstock", *self.stream_args(
             server.address, "--window-chunks", 1, "--dtype", "packed", "--global-batch-size", size,
             "--look-ahead", "16MiB", "--server-timeout", "100s", "--steps", 3_481_600 // size,
@@ -141,8 +141,9 @@ class MemoryTest(ProcessTestCase):
         samples = self.watch(client, server)
         self.assertEqual(client.returncode, 0, client.communicate()[1])
         self.assertGreater(len(samples), 50)
-        # Compares medians, because rows in flight at one moment are not growth, and take several
-        # MiB. Starts at about batch 1,000. A leak of 200 bytes per batch would be found.
+        # Compare medians, because rows in flight at one moment are not growth, and take several
+        # MiB. The early samples start at about batch 1,000. A leak of 200 bytes per batch would be
+        # found.
         early = samples[len(samples) // 100:len(samples) // 10]
         late = samples[-len(samples) // 10:]
         for name, before, after in zip(("client", "server"), zip(*early), zip(*late)):
@@ -159,7 +160,7 @@ class MemoryTest(ProcessTestCase):
             pause()
         self.assertEqual(client.returncode, 0, client.communicate()[1])
         self.assertLess(peak, (64 + 128) * MIB)
-        # The limit in docs/guides/sizing.md.
+        # The limit is that of docs/guides/sizing.md.
         self.assertLess(memory(server, "VmHWM"), (64 + 40) * MIB)
 
 

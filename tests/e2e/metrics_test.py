@@ -140,7 +140,7 @@ class MetricsTest(MetricsTestCase):
         self.stream(server.address, "--tls", "--tls-ca", ca.pem)
         self.assertEqual(failed(), 0)
         other = Authority(self.folder, "other").pem
-        for args in (["--tls", "--tls-ca", other], []):  # A wrong CA; no TLS.
+        for args in (["--tls", "--tls-ca", other], []):  # A wrong CA, then no TLS.
             before = failed()
             self.spawn("penstock", *self.stream_args(server.address, "--server-timeout", "600s",
                                                      *args))
@@ -246,7 +246,7 @@ class PrometheusTest(MetricsTestCase):
     def test_what_the_engine_does_not_do_counts_too(self):
         server = self.start_server("--metrics-port", 0)
         self.start_prometheus({"server": self.metrics_address(server)})
-        # Nobody reads; the server only answers Prometheus.
+        # Nobody reads data; the server only answers Prometheus.
         self.until("the signal", lambda: self.query("penstock:server_utilisation > 0"))
         self.assertEqual(self.query("penstock:server_engine_share"), [0])
 

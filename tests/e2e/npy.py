@@ -10,7 +10,7 @@ import zipfile
 
 @dataclasses.dataclass
 class Array:
-    dtype: str  # As in numpy.dtype.str: "<f4", "|u1".
+    dtype: str  # The type, as in numpy.dtype.str: "<f4", "|u1".
     shape: list
     bytes: bytes
 

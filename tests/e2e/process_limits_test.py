@@ -12,7 +12,7 @@ MIB = 1 << 20
 
 
 def limit(kind, value):
-    """Returns a function for preexec_fn."""
+    """Returns a function that sets the limit, for preexec_fn."""
     def set_limit():
         die_with_parent()
         resource.setrlimit(kind, (value, value))

@@ -31,7 +31,7 @@ class ProcessTestCase(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-e2e-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.data = self.folder / "data"
-        self.address_files = self.folder / "servers"  # For file:FOLDER.
+        self.address_files = self.folder / "servers"  # The folder of file:FOLDER.
         self.address_files.mkdir()
         shutil.copytree(SAMPLE, self.data)
         self.manifest = self.data / "manifest.pb"
@@ -58,8 +58,9 @@ class ProcessTestCase(unittest.TestCase):
         return result
 
     def spawn(self, program, *args, prefix=(), stdout=subprocess.PIPE, stderr=subprocess.PIPE):
-        """`prefix`: a command that executes another one. A program that prints much needs a file as
-        its output, because it would block when a pipe that nobody reads is full."""
+        """Starts a program. `prefix` is a command that executes another one. A program that prints
+        much needs a file as its output, because it would block when a pipe that nobody reads is
+        full."""
         child = subprocess.Popen([*map(str, prefix), str(BIN / program), *map(str, args)],
                                  stdout=stdout, stderr=stderr, text=True,
                                  preexec_fn=die_with_parent)
@@ -87,8 +88,8 @@ class ProcessTestCase(unittest.TestCase):
         return server
 
     def reserve_address(self):
-        """Returns HOST:PORT where nothing listens until the test ends, except what the test starts
-        there."""
+        """Returns HOST:PORT. Until the test ends, nothing listens there except what the test
+        starts."""
         reserved = reserve_port()
         self.addCleanup(reserved.close)
         return "%s:%d" % reserved.getsockname()
@@ -116,8 +117,8 @@ class ProcessTestCase(unittest.TestCase):
         wait_until(lambda: size() >= goal, "ids")
 
     def stream_args(self, servers, *args, epochs=2):
-        """Arguments that read all records, as int8. `args` can override them, because the last
-        value of an option counts."""
+        """Returns arguments that read all records, as int8. `args` can override them, because the
+        last value of an option counts."""
         return ["stream", self.manifest, "--servers", servers, "--split", "all", "--dtype", "i8",
                 "--seed", 7, "--epochs", epochs, "--digest", "--json", "-", *args]
 

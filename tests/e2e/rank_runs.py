@@ -73,7 +73,8 @@ class RanksTestCase(ProcessTestCase):
 
     def start_ranks(self, world_size, *args, rendezvous=None, own=lambda rank: [],
                     manifest=lambda rank: None, **options):
-        """`own(rank)`: further options of one rank; `manifest(rank)`: its own manifest."""
+        """Starts the ranks. `own(rank)` returns further options of one rank, and `manifest(rank)`
+        its own manifest."""
         rendezvous = rendezvous or f"unix-abstract:penstock-e2e-{os.getpid()}-{self._started}"
         return [self.start_rank([BIN / "penstock-train", *self.train_args(
                                      *args, manifest=manifest(rank), **options),

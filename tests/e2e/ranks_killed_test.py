@@ -27,9 +27,9 @@ class RanksKilledTest(RanksTestCase):
         self.assertLess(time.monotonic() - begin, BOUND_S)
 
     def test_some_time_after_the_start(self):
-        """The progress of each rank at the kill is unknown. If the killed rank had not joined, it
-        is missing, perhaps with others; if it had, it died. A rank that joins when rank 0 has ended
-        reaches nobody."""
+        """Kills a rank at a moment when the progress of each rank is unknown. If the killed rank
+        had not joined, it is missing, perhaps with others; if it had, it died. A rank that joins
+        when rank 0 has ended reaches nobody."""
         for killed, after_s in [(2, 0.0), (2, 0.06), (1, 0.12), (2, 0.2), (1, 0.35)]:
             ranks = self.start_ranks(4, "--rendezvous-timeout", "5s", steps=10**6)
             time.sleep(after_s)  # Any time is good.
@@ -45,8 +45,8 @@ class RanksKilledTest(RanksTestCase):
             self.assert_others_end(ranks, 0, r"rank 0 (was not reached|.*died)")
 
     def test_while_it_steps_evaluates_and_saves(self):
-        """Ranks spend nearly all of the time in one of these states. A saved training continues
-        with equal bits."""
+        """Kills a rank in each of the states in which ranks spend nearly all of the time. A saved
+        training continues with equal bits."""
         folder, events = self.folder / "parts", self.folder / "events.jsonl"
         args = ["--checkpoint-dir", folder, "--checkpoint-every", 1, "--eval-every", 1, "--events",
                 events]
@@ -63,7 +63,8 @@ class RanksKilledTest(RanksTestCase):
         self.assertEqual(numbers(self.newest(folder)), numbers(self.newest(whole)))
 
     def test_while_the_others_wait_for_a_server(self):
-        """The server does not answer. The ranks would wait for it longer than this test does."""
+        """Kills a rank while the server does not answer. The ranks would wait for it longer than
+        this test does."""
         server = self.start_server()
         server.stop()
         for killed in (1, 0):

@@ -67,7 +67,7 @@ class RemainderTest(RanksTestCase):
         self.end_well(self.start_ranks(4, *args, four, steps=10**6,
                                        manifest=lambda rank: self.few))
         self.assertEqual(numbers(newest(four)), numbers(newest(one)))
-        # Everything except the end of the first epoch.
+        # The folder has everything except the end of the first epoch.
         self.train_alone(*args, parts, steps=records // BATCH)
         self.train_alone(*args, parts)
         self.assertEqual(numbers(newest(parts)), numbers(newest(one)))
@@ -113,7 +113,7 @@ class LateTest(RanksTestCase):
             late = re.compile(r"rank 2 at step \d+, bucket \d+ (is|are) late: others wait at "
                               r"step \d+, bucket \d+ for 1s or longer")
             for rank in ranks[:2]:
-                # The rank also reports what it was doing itself.
+                # The rank also reports its own activity.
                 while not (late.search(rank.err) and
                            re.search(r"here step \d+ took .*; since then .*, now in ", rank.err)):
                     self.assertIsNone(rank.process.poll(), rank.err)

@@ -71,7 +71,7 @@ class RanksTest(RanksTestCase):
         args = ["--checkpoint-dir", folder, "--checkpoint-every", 4, "--events", events]
         for world_size, killed in ((4, 2), (2, 0)):
             events.unlink(missing_ok=True)
-            # Endless, so that they are not done before one is killed.
+            # The training is endless, so that no rank is done before one is killed.
             ranks = self.start_ranks(world_size, *args, steps=10**6,
                                      servers=servers)
             self.wait_for_steps(events, 6, ranks)
@@ -95,7 +95,8 @@ class RanksTest(RanksTestCase):
         self.assertEqual(numbers(self.newest(folder)), self.one_rank(at))
 
     def test_sigterm_while_an_evaluation_waits_for_its_server_saves_and_ends_all_well(self):
-        """The training has all its batches by the eighth step; the held-out records never come."""
+        """The training has all its batches by the eighth step, and the held-out records never
+        come."""
         server = self.start_server()
         folder, events = self.folder / "parts", self.folder / "events.jsonl"
         ranks = self.start_ranks(2, "--checkpoint-dir", folder, "--events", events, "--eval-every",
@@ -150,7 +151,7 @@ class RanksTest(RanksTestCase):
                                                rf"rank {stopped} \(pid .*\) was interrupted")
 
     def test_a_stopped_rank_is_stopped_though_another_dies_before_the_first_step(self):
-        """As if a launcher did not wait."""
+        """Kills a rank as if no launcher waited for it."""
         ranks, go_on = self.start_with_pipe(reader=1)
         ranks[1].process.send_signal(signal.SIGTERM)
         wait_until(lambda: not has_signal(ranks[1].process, "ShdPnd", signal.SIGTERM), "the signal")

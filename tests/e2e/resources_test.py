@@ -25,7 +25,7 @@ def sockets(process):
         try:
             count += os.readlink(descriptor).startswith("socket:")
         except FileNotFoundError:
-            pass  # Closed meanwhile.
+            pass  # The descriptor was closed meanwhile.
     return count
 
 
@@ -50,7 +50,7 @@ class ResourcesTest(ProcessTestCase):
         wait_until(lambda: sockets(server) <= self.idle_sockets, "sockets to be closed")
 
     def assert_waves_leave_nothing_behind(self, server, wave):
-        for _ in range(2):  # After that, pools of threads and memory have grown.
+        for _ in range(2):  # After two rounds, pools of threads and memory have grown.
             wave()
         self.wait_until_idle(server)
         before = held(server)

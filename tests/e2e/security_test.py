@@ -440,7 +440,7 @@ class DescriptorTest(SecurityTestCase):
     def test_a_server_without_descriptors_says_so_and_recovers(self):
         server = self.start_server()
         client, wait_for_rows = self.start_endless(server)
-        wait_for_rows(at_least=25_000)  # More than an epoch, so all its files are open.
+        wait_for_rows(at_least=25_000)  # This is more than an epoch, so all its files are open.
         used = len(os.listdir(f"/proc/{server.pid}/fd"))
         limit = used + 60
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (limit, limit))

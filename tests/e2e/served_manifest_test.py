@@ -61,7 +61,7 @@ class ServedManifestTest(RanksTestCase):
 
     def test_a_server_that_is_gone_is_passed_over(self):
         gone, server = sorted((self.start_server(), self.start_server()),
-                              # The order in which the client asks them.
+                              # The client asks them in this order.
                               key=lambda server: server.address)
         gone.kill()
         servers = f"{gone.address},{server.address}"

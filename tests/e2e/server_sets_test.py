@@ -128,7 +128,7 @@ class ServerSetsTest(ProcessTestCase):
         ids = self.folder / "ids"
         client = self.start_endless(f"dns:///pool:{port}", ids, prefix=prefix)
         self.read_more(client, ids, 2_000)
-        # In place, because the mount is of this file.
+        # Written in place, because the mount is of this file.
         hosts.write_text("127.0.0.2 pool\n127.0.0.3 pool\n")
         for server in (two, three):
             self.wait_until_used(server)

@@ -12,10 +12,10 @@ import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("PENSTOCK_BIN", REPOSITORY / "build/release/bin"))
-# For processes that hang. No test takes so long, however busy the machine is.
+# Time limit for processes that hang. No test takes so long, however busy the machine is.
 TIMEOUT_S = 600
-# A prefix. timeout(1) sends each signal that it gets to its child, and then to its group, which
-# includes the child.
+# A prefix of a command. timeout(1) sends each signal that it gets to its child, and then to its
+# group, which includes the child.
 BY_TIMEOUT = ("timeout", TIMEOUT_S, "setpriv", "--pdeathsig", "KILL")
 
 
@@ -60,8 +60,8 @@ def reserve_port():
 
 
 def has_signal(child, kind, number):
-    """Whether a set of the process has the signal. SigCgt: handled signals; ShdPnd: pending
-    signals."""
+    """Returns whether a set of the process has the signal. SigCgt is the set of handled signals,
+    and ShdPnd that of pending ones."""
     status = pathlib.Path(f"/proc/{child.pid}/status").read_text()
     return int(re.search(rf"{kind}:\s*(\w+)", status)[1], 16) >> (number - 1) & 1
 
@@ -98,7 +98,7 @@ class Server:
                                             stderr=log, preexec_fn=die_with_parent)
 
     def serves(self):
-        """Whether it has served since `start()`. If so, `address` is its address."""
+        """Returns whether it has served since `start()`. If so, `address` is its address."""
         if self.process.poll() is not None:
             raise AssertionError("penstock-server ended:\n" + self.log())
         stamp = self._stamp()
@@ -122,7 +122,7 @@ class Server:
         self.process.send_signal(signal.SIGCONT)
 
     def drain(self):
-        """The server ends with its last stream."""
+        """Makes the server end with its last stream."""
         self.process.send_signal(signal.SIGTERM)
 
     def end(self):
@@ -145,7 +145,8 @@ class Server:
         return pathlib.Path(self.log_path).read_text()
 
     def _stamp(self):
-        """Changes whenever the address file is written, even with the same address."""
+        """Returns a value that changes whenever the address file is written, even with the same
+        address."""
         try:
             stat = self.address_file.stat()
         except FileNotFoundError:

@@ -53,8 +53,8 @@ class ServiceTest(ProcessTestCase):
         return [after - before for before, after in zip(reads, reads[1:])]
 
     def test_two_servers_read_their_shares_once_in_file_order(self):
-        """Repeated, because on a busy machine one server may be late, and the other one reads for
-        it."""
+        """Measures repeatedly, because on a busy machine one server may be late, and the other one
+        reads for it."""
         found = []
         while (0, 0) not in [(second, others) for _, second, others in found]:
             self.assertLess(len(found), 10, found)

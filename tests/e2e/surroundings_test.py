@@ -60,7 +60,7 @@ class OutputTest(TrainingTestCase):
                 preexec_fn=die_with_parent)
             self.addCleanup(self._end, process)
             wait_until(appears.exists, appears)
-            # Not standard input, which may belong to a library that took it before main().
+            # Standard input does not count: it may belong to a library that took it before main().
             streams = [os.readlink(f"/proc/{process.pid}/fd/{stream}") for stream in (1, 2)]
             self.assertEqual(streams, 2 * ["/dev/null"], program)
 

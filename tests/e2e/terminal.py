@@ -10,7 +10,7 @@ import termios
 
 from servers import wait_until
 
-# An escape sequence such as "\x1b[2J", or one character. Half a sequence at the end is left.
+# An escape sequence such as "\x1b[2J", or one character. Half a sequence at the end does not match.
 TOKEN = re.compile(r"\x1b\[(\d*)([A-Za-z])|([^\x1b])")
 
 
@@ -29,7 +29,7 @@ class Screen:
         return ["".join(cells).rstrip() for cells in self.cells]
 
     def feed(self, text):
-        """Returns the unprocessed rest: half a sequence."""
+        """Processes the text. Returns the unprocessed rest, which is half a sequence."""
         end = 0
         for token in TOKEN.finditer(text):
             end = token.end()
@@ -71,7 +71,7 @@ class Screen:
 
 
 class Terminal:
-    """`device` is for a program's stdout. close() closes it."""
+    """A terminal. `device` is for a program's stdout. close() closes it."""
 
     def __init__(self, rows=24, columns=80):
         self._here, self.device = pty.openpty()

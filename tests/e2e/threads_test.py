@@ -13,7 +13,7 @@ FEW_THREADS = os.environ.get("PENSTOCK_FEW_THREADS", str(
     BIN.parent / "tests/libpenstock_few_threads.so"))
 HANGING_GRPC = os.environ.get("PENSTOCK_HANGING_GRPC", str(
     BIN.parent / "tests/libpenstock_hanging_grpc.so"))
-MOST = 120  # More than any of these programs needs here.
+MOST = 120  # More threads than any of these programs needs here.
 CAUSE = ": Resource temporarily unavailable; this process has "
 CURE = " threads. Raise the limit of threads (ulimit -u, "
 
@@ -36,7 +36,7 @@ class ThreadsTestCase(ProcessTestCase):
 
     def first_that_works(self, program, *args):
         """Tries with no thread, one, two, and so on. Returns the first number that is enough, and
-        the result. Before that, every thread of the program was once the first that could not be
+        the result. So each thread of the program was once the first one that could not be
         started."""
         for threads in range(MOST):
             result = self.run_with(threads, program, *args)

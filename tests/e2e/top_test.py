@@ -61,7 +61,7 @@ class TopTest(ProcessTestCase):
         self.top(busy.address, "--once")  # Exits with 0, because all answer.
         self.assertNotIn("\x1b", table)
         for line in table.splitlines():
-            if line[0] != " " or " waiting, " in line:  # Not a cause.
+            if line[0] != " " or " waiting, " in line:  # The line is no cause.
                 self.assertLessEqual(len(line), 80, line)
 
     def test_shows_the_servers_of_a_file_beside_a_fixed_one(self):

@@ -10,7 +10,7 @@ import unittest
 from processes import REPOSITORY, run
 from training import BATCH, TrainingTestCase, read_checkpoint
 
-PYTHON = REPOSITORY / "build" / "python" / "bin" / "python3"  # Made by .ci/python.sh.
+PYTHON = REPOSITORY / "build" / "python" / "bin" / "python3"  # .ci/python.sh makes it.
 
 # Prints {name: [dtype, shape, sum of the bytes]} of a safetensors file, with the safetensors
 # package.
@@ -170,7 +170,7 @@ class CheckpointTest(TrainingTestCase):
         best, _ = read_checkpoint(folder / "best.ckpt")
         self.assertEqual(best["step"], 6)
         self.assertEqual(best["score_count"], 2 * BATCH)
-        # The same targets, written differently.
+        # The spec has the same targets, but is written differently.
         spec.write_text("# of the same\n" + spec.read_text())
         self.train(*args, "--require-same-bits", steps=7)
 

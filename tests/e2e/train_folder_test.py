@@ -33,7 +33,7 @@ class TrainFolderTest(ProcessTestCase):
         checkpoints, summary = self.folder / "c", self.folder / "summary.json"
         out = self.check_run("penstock-train", *self.train_args(
             "--checkpoint-dir", checkpoints, "--json", summary)).stdout
-        self.assertIn("21,662,662 parameters", out)  # For six classes.
+        self.assertIn("21,662,662 parameters", out)  # The model has six classes.
         self.assertRegex(out, r"held-out loss [0-9.]+, accuracy [0-9.]+ %, top-5 [0-9.]+ % over")
         trained = json.loads(summary.read_text())
         model = ["--checkpoint", newest(checkpoints)]

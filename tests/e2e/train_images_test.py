@@ -29,7 +29,7 @@ class TrainImagesTest(RanksTestCase):
     def setUp(self):
         super().setUp()
         rng = random.Random(1)
-        images = self.data = self.folder / "images"  # Also the servers' data root.
+        images = self.data = self.folder / "images"  # This is also the servers' data root.
         images.mkdir()
         # Only few images, because a CRC in Python takes long.
         with open(images / "a.tfrecord", "wb") as out:
@@ -151,7 +151,9 @@ class TrainImagesTest(RanksTestCase):
         self.assert_refused(["--checkpoint-dir", checkpoints, "--image-std", "1,1,1"],
                             "give --image-mean 0.485,0.456,0.406 --image-std 0.229,0.224,0.225")
         self.check_run("penstock-train", *self.train_args("--checkpoint-dir", checkpoints, steps=2,
-                                                          classes="auto"))  # The checkpoint's.
+                                                          # The number of classes comes from the
+                                                          # checkpoint.
+                                                          classes="auto"))
         fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
         result = run("penstock-train", "predict", "--checkpoint", newest(checkpoints), "--fen", fen)
         self.assertEqual(result.returncode, 1)
@@ -185,7 +187,7 @@ class TrainImagesTest(RanksTestCase):
             self.assertRegex(out, r"normalised by --image-mean 0\.1,0\.5,0\.2\d* --image-std 0\.1")
         resumed = ["--manifest", photos, *auto, "--checkpoint-dir", checkpoints]
         self.check_run("penstock-train", *self.options([*resumed, "--image-std", "1,1,1"]))
-        self.check_run("penstock", "index", photos)  # Without statistics.
+        self.check_run("penstock", "index", photos)  # The manifest has no statistics.
         out = self.check_run("penstock-train", *self.options(
             [*resumed, "--image-std", "1,1,1", "--steps", 6])).stdout
         self.assertRegex(out, r"normalised by --image-mean 0\.1,0\.5,0\.2\d* --image-std 1,1,1")
@@ -201,7 +203,7 @@ class TrainImagesTest(RanksTestCase):
         return options
 
     def assert_refused(self, args, says):
-        """`args` as for options()."""
+        """Runs penstock-train. `args` are those of options()."""
         result = run("penstock-train", *self.options(args))
         self.assertNotEqual(result.returncode, 0, result.stdout)
         self.assertIn(says, result.stderr)

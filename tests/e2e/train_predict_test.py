@@ -8,7 +8,7 @@ from npy import read_npz
 from processes import REPOSITORY
 from training import TrainingTestCase
 
-PYTHON = REPOSITORY / "build" / "python" / "bin" / "python3"  # Made by .ci/python.sh.
+PYTHON = REPOSITORY / "build" / "python" / "bin" / "python3"  # .ci/python.sh makes it.
 
 # Prints {name: [dtype, shape, sum of the bytes]} of an .npz file, with NumPy.
 NUMPY_SHOW = """

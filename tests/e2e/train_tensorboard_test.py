@@ -7,7 +7,7 @@ import unittest
 from processes import REPOSITORY
 from training import TrainingTestCase
 
-PYTHON = REPOSITORY / "build" / "python" / "bin" / "python3"  # Made by .ci/python.sh.
+PYTHON = REPOSITORY / "build" / "python" / "bin" / "python3"  # .ci/python.sh makes it.
 
 # Prints [[step, tag, value]] of all event files of a folder, in the order in which TensorBoard
 # reads them.

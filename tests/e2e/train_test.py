@@ -148,7 +148,7 @@ class TrainTest(TrainingTestCase):
         child.send_signal(signal.SIGTERM)
         child.communicate(timeout=TIMEOUT_S)
         self.assertEqual(child.returncode, 75)
-        # It was not stopped.
+        # The training was not stopped.
         self.assertEqual(self.train("--stopped-exit-code", 75, steps=1)["steps"], 1)
 
     def stop_before_the_first_step(self, number, *args):

@@ -46,13 +46,14 @@ class WatchTest(TrainingTestCase):
             self.assertIn(what, table)
 
     def test_threads_follow_the_control_group(self):
-        group = pathlib.Path(f"/sys/fs/cgroup/cpu/penstock-test-{os.getpid()}")  # Version 1.
+        # This is a control group of version 1.
+        group = pathlib.Path(f"/sys/fs/cgroup/cpu/penstock-test-{os.getpid()}")
         try:
             group.mkdir()
         except OSError as error:
             self.skipTest(f"no control group can be made: {error}")
         self.addCleanup(group.rmdir)
-        # One core.
+        # The quota is one core.
         (group / "cpu.cfs_quota_us").write_text((group / "cpu.cfs_period_us").read_text())
 
         def enter():
@@ -99,7 +100,7 @@ class WatchTest(TrainingTestCase):
         self.assertLessEqual({"request", "deliver"}, names["loader"] | names["engine thread"])
         steps = [span for span in spans if span["name"].startswith("step ")]
         begin, end = steps[0]["ts"], steps[-1]["ts"] + steps[-1]["dur"]
-        slack = 20_000  # For spans that begin while a step ends.
+        slack = 20_000  # Microseconds of slack, for spans that begin while a step ends.
         for span in spans:
             self.assertGreaterEqual(span["ts"], begin - slack, span)
             self.assertLessEqual(span["ts"], end + slack, span)

@@ -7,7 +7,7 @@ from processes import ProcessTestCase, run
 
 STEPS = 12
 BATCH = 40  # Five records for each virtual shard: a group that is computed together, and one more.
-HOLDOUT = "1%"  # Evaluating on 5 % would take as long as five steps.
+HOLDOUT = "1%"  # Few records, because evaluating on 5 % would take as long as five steps.
 
 
 def read_checkpoint(path):

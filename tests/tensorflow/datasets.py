@@ -23,7 +23,7 @@ import tensorflow as tf  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 BIN = pathlib.Path(os.environ.get("PENSTOCK_BIN", HERE.parents[1] / "build/release/bin"))
-BIG = 2**62 + 1  # No float can hold it.
+BIG = 2**62 + 1  # No float can hold this number.
 
 
 def ints(values):
