@@ -21,7 +21,8 @@ namespace penstock {
 namespace {
 
 constexpr size_t kPositionBytes = 194;
-constexpr uint32_t kRealWindows = 2;  // Per lane: the window that is read and the one announced.
+// For each lane, the window that is read and the one announced.
+constexpr uint32_t kRealWindows = 2;
 
 std::vector<uint8_t> RandomChunk(uint32_t records) {
   CounterRng rng(1);
@@ -53,7 +54,7 @@ absl::StatusOr<Manifest> Describe(const BigDatasetOptions& options,
   return builder.Build();
 }
 
-// Chunks that must be written, by shard.
+// Returns the chunks that must be written, keyed by shard.
 std::map<uint32_t, std::vector<uint32_t>> FirstChunks(const Manifest& manifest, const Plan& plan) {
   std::map<uint32_t, std::vector<uint32_t>> chunks;
   const EpochOrder order = plan.Epoch(0);

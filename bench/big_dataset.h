@@ -1,4 +1,4 @@
-// A manifest of a data set of any size, whose shards have real bytes only where an epoch begins.
+// Makes a data set of any size whose shards have real bytes only where an epoch begins.
 #ifndef PENSTOCK_BENCH_BIG_DATASET_H_
 #define PENSTOCK_BENCH_BIG_DATASET_H_
 

@@ -1,4 +1,4 @@
-// CPU time of this process.
+// Measures the CPU time of this process.
 #ifndef PENSTOCK_BENCH_CPU_SECONDS_H_
 #define PENSTOCK_BENCH_CPU_SECONDS_H_
 
@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-// User and system time of all threads since this process started.
+// Returns the user and system time of all threads since this process started, in seconds.
 inline double OwnCpuSeconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -1,4 +1,4 @@
-// Decoding chess positions on one core, beside the ceilings of the same run.
+// Measures the decoding of chess positions on one core, beside the ceilings of the same run.
 //
 //   Unpack/...   bits to planes alone. `cache` writes the same 1 MiB again and again; `memory`
 //                walks over 1 GiB. `of_write` is the rate of writing divided by that of memset or
@@ -40,7 +40,8 @@ constexpr size_t kMemoryBytes = size_t{1} << 30;
 constexpr size_t kRowBytes = 194;
 constexpr size_t kPlanes = 1536;
 
-// Memory in huge pages if the system has them. It is written once, so that its pages exist.
+// Memory in huge pages if the system has them. The constructor writes it once, so that its pages
+// exist.
 class Buffer {
  public:
   explicit Buffer(size_t size) : size_(size) {
@@ -69,8 +70,8 @@ __attribute__((target("avx512f"))) void StreamZeros(uint8_t* out, size_t size) {
   _mm_sfence();
 }
 
-// CPU time of this thread. The benchmarks' own rates use it too, so other work on the machine
-// affects neither side of a ratio.
+// Returns the CPU time of this thread. The benchmarks' own rates use it too, so other work on the
+// machine affects neither side of a ratio.
 double CpuSeconds() {
   timespec now;
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -88,7 +89,7 @@ double BytesPerSecond(size_t size, int repeats, const Write& write) {
   return best;
 }
 
-// The fastest known way to write the buffer. Decoding cannot be faster.
+// Returns the rate of the fastest known way to write the buffer. Decoding cannot be faster.
 double WriteCeiling(const Buffer& buffer) {
   const int repeats = buffer.size() >= kMemoryBytes ? 1 : 1000;
   const double set = BytesPerSecond(buffer.size(), repeats, [&] {
@@ -138,7 +139,7 @@ void Unpack(benchmark::State& state, SimdLevel level, Dtype dtype, Stores stores
   const Buffer out(out_bytes);
   const size_t row_out = kPlanes * DtypeSize(dtype);
   const size_t rows_out = out_bytes / row_out;
-  // So many input rows stay in L1 and L2 beside the output.
+  // This many input rows stay in L1 and L2 beside the output.
   const size_t kIn = 256;
   const Rows rows(kIn);
   const double ceiling = WriteCeiling(out);
@@ -190,7 +191,8 @@ void Score(benchmark::State& state, SimdLevel level) {
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kScoreBlock));
 }
 
-// `fields` states the type of the numbers. The values are small integers, which every type holds.
+// Decodes numbers whose type `fields` states. The values are small integers, which every type
+// holds.
 void Numbers(benchmark::State& state, SimdLevel level, WireDtype dtype, const char* fields,
              size_t count) {
   const Program program = *Program::Compile(
@@ -214,7 +216,8 @@ void Numbers(benchmark::State& state, SimdLevel level, WireDtype dtype, const ch
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(rows * count));
 }
 
-// Rows of CIFAR-10 without their label: as stored (planes), or transposed to interleaved channels.
+// Decodes rows of CIFAR-10 without their label: as stored (planes), or transposed to interleaved
+// channels.
 void Planes(benchmark::State& state, const char* transpose) {
   const Program program = *Program::Compile(
       *ParseSpec(absl::StrCat("records: RAW tensor { name: 'x' bytes { feature: 'record' "
@@ -236,7 +239,7 @@ void Planes(benchmark::State& state, const char* transpose) {
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kRows));
 }
 
-// Rows of a table: 13 floats, 26 integers and a label. Each is one feature and one tensor.
+// Decodes rows of a table: 13 floats, 26 integers and a label. Each is one feature and one tensor.
 void Table(benchmark::State& state, WireDtype dtype) {
   std::string spec = "tensor { name: 'y' label { feature: 'y' } }";
   for (int i = 0; i < 39; ++i) {

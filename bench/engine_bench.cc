@@ -1,6 +1,7 @@
-// The engine from page cache to decoded parts, beside the machine's ceilings: memory write, memory
-// copy, pread and CRC-32C of the same bytes. Records have the shape of a chess position (d of 194
-// bytes, s int64). Windows are 16 shuffled chunks of 256 KiB. Every chunk's CRC is verified.
+// Measures the engine from page cache to decoded parts, beside the machine's ceilings: memory
+// write, memory copy, pread and CRC-32C of the same bytes. Records have the shape of a chess
+// position (d of 194 bytes, s int64). Windows are 16 shuffled chunks of 256 KiB. Every chunk's CRC
+// is verified.
 //
 //   engine_bench [--benchmark_out=FILE --benchmark_out_format=json]
 //
@@ -32,14 +33,14 @@ constexpr uint32_t kRecordsPerChunk = kChunkBytes / 244;
 constexpr size_t kChunks = 320;  // 80 MiB, more than any L2.
 constexpr size_t kChunksPerWindow = 16;
 
-// Made once, in the page cache.
+// The data set, made once and then read from the page cache.
 struct Data {
   TempFolder folder;
   ChessData chess{
       folder.path(),
       {.shards = 4, .chunks_per_shard = kChunks / 4, .records_per_chunk = kRecordsPerChunk}};
 
-  // Window w of an epoch that visits the chunks in shuffled order.
+  // Returns window w of an epoch that visits the chunks in shuffled order.
   OpenWindow Window(uint64_t w) const {
     constexpr uint64_t kWindows = kChunks / kChunksPerWindow;
     std::vector<uint32_t> order(kChunks);
@@ -211,7 +212,7 @@ void DecodeOnly(benchmark::State& state) {
 }
 BENCHMARK(DecodeOnly)->Apply(Dtypes);
 
-// Load, permute and decode, one thread.
+// Loads, permutes and decodes with one thread.
 void OneThread(benchmark::State& state) {
   Bare bare(DtypeOf(state));
   const std::vector<OpenWindow> epoch = TheData().Epoch();
@@ -259,8 +260,8 @@ class Reader : public SessionEvents {
   uint64_t awaited_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// The whole engine with one session and range(1) threads, a few windows ahead. If range(2) is 0,
-// the budget holds 6 windows, so each epoch reads every chunk again. Otherwise it holds all
+// Runs the whole engine with one session and range(1) threads, a few windows ahead. If range(2) is
+// 0, the budget holds 6 windows, so each epoch reads every chunk again. Otherwise it holds all
 // windows.
 void WholeEngine(benchmark::State& state) {
   const uint64_t budget = state.range(2) != 0 ? uint64_t{1} << 30 : uint64_t{24} << 20;

@@ -72,7 +72,8 @@ class Sink final : public SessionEvents {
 
  private:
   static constexpr size_t kPlaces = 64;
-  static constexpr size_t kPlaceBytes = PartBuffer::kMaxPartBytes + 4096;  // Room for alignment.
+  // The 4096 bytes are for alignment.
+  static constexpr size_t kPlaceBytes = PartBuffer::kMaxPartBytes + 4096;
 
   void Count(uint64_t request, uint32_t rows, size_t bytes) {
     MutexLock lock(&mutex_);
@@ -108,15 +109,15 @@ std::vector<OpenWindow> EpochOf(const Manifest& manifest, const PlanOptions& opt
   return windows;
 }
 
-// The rows of a window that one request asks for.
+// The part of a window that one request asks for.
 struct Slice {
   size_t window = 0;
   uint32_t first_row = 0;
   uint32_t rows = 0;
-  bool last = false;  // Whether it is the last of its window.
+  bool last = false;  // Whether it is the last slice of its window.
 };
 
-// Cuts `side_by_side` windows at a time, a slice of each in turn.
+// Cuts windows into slices. `side_by_side` windows give one slice each in turn.
 std::vector<Slice> SlicesOf(const std::vector<OpenWindow>& epoch, uint32_t side_by_side,
                             uint64_t rows) {
   std::vector<Slice> slices;
@@ -136,7 +137,7 @@ std::vector<Slice> SlicesOf(const std::vector<OpenWindow>& epoch, uint32_t side_
   return slices;
 }
 
-// One session that always has kAhead requests outstanding.
+// Reads with one session, which always has kAhead requests outstanding.
 class Reader {
  public:
   Reader(Session& session, Sink& sink, std::vector<OpenWindow> epoch, std::vector<Slice> slices,

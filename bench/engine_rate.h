@@ -1,4 +1,5 @@
-// The engine alone, without transport, controller or batches. `local:` and servers build on it.
+// Measures the engine alone, without transport, controller or batches. `local:` and servers build
+// on it.
 #ifndef PENSTOCK_BENCH_ENGINE_RATE_H_
 #define PENSTOCK_BENCH_ENGINE_RATE_H_
 
@@ -15,13 +16,15 @@ struct EngineRateOptions {
   WireDtype dtype = WireDtype::kI8;
   PlanOptions plan = {};
   double seconds = 2;
-  uint32_t threads = 0;  // 0: as many as the process has cores.
-  // True: rows are decoded past the caches to the next place of a ring of 64 MiB, as batches are
-  // written. False: into parts that are dropped while they are in the cache.
+  uint32_t threads = 0;  // 0 means as many as the process has cores.
+  // If it is true, rows are decoded past the caches to the next place of a ring of 64 MiB, as
+  // batches are written. Otherwise they are decoded into parts that are dropped while they are in
+  // the cache.
   bool to_memory = false;
-  // Number of windows read side by side, a slice of each in turn, like the lanes of a plan.
+  // Number of windows that are read side by side. Each gives a slice in turn, like the lanes of a
+  // plan.
   uint32_t side_by_side = 1;
-  // Size of a slice. The last slice of a window may be smaller.
+  // Bytes of a slice. The last slice of a window may be smaller.
   uint64_t request_bytes = uint64_t{1} << 40;
 };
 

@@ -44,7 +44,7 @@ class Client final : public SessionEvents {
   Client(const StreamOptions& stream, OpenWindow window, uint32_t rows, uint64_t ahead)
       : stream_(stream), window_(std::move(window)), rows_(rows), ahead_(ahead) {}
 
-  // Rows a second over `seconds`, after a warm-up of a tenth of that.
+  // Returns the rows per second over `seconds`, after a warm-up of a tenth of that.
   absl::StatusOr<double> Measure(Engine& engine, double seconds) {
     left_ = 0;
     PENSTOCK_ASSIGN_OR_RETURN(auto session, engine.OpenSession(stream_, *this));

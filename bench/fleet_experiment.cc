@@ -24,7 +24,7 @@ double Milliseconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-// Counts at the end of the warm-up.
+// Counters at the end of the warm-up.
 struct Before {
   uint64_t requests = 0;
   size_t batches = 0;
@@ -77,7 +77,7 @@ class Experiment {
 
   double Capacity() const { return kServerRowsPerSecond * options_.servers; }
 
-  // Has 1.5 times the rows that can be read.
+  // The table has 1.5 times the rows that can be read.
   ChunkTable MakeTable() const {
     const double seconds = absl::ToDoubleSeconds(options_.warm_up + options_.length);
     const double rows = 1.5 * Capacity() * seconds + 40.0 * options_.rank_batch * options_.ranks;
@@ -132,7 +132,7 @@ class Experiment {
     for (uint32_t i = 0; i < fleet_.num_ranks(); ++i) fleet_.rank(i).ChangeServers(Addresses());
   }
 
-  // At equal intervals, so that runs of any length have their share; at least one.
+  // Plans deaths at equal intervals, so that runs of any length have their share, but at least one.
   void PlanDeaths() {
     const double minutes = absl::ToDoubleMinutes(options_.length);
     deaths_ = std::max<uint64_t>(1, static_cast<uint64_t>(0.01 * options_.servers * minutes));
@@ -235,8 +235,8 @@ class Experiment {
   const Plan plan_;
   std::vector<uint32_t> members_;
   absl::Time middle_;
-  std::vector<Before> before_;         // Per rank.
-  std::vector<uint64_t> sent_before_;  // Per server.
+  std::vector<Before> before_;         // One for each rank.
+  std::vector<uint64_t> sent_before_;  // One for each server.
   std::vector<sim::LoadRecord> loads_;
   uint64_t deaths_ = 0;
 };

@@ -25,7 +25,7 @@ struct ExperimentOptions {
   uint32_t ranks = 1;
   uint32_t lanes_per_server = 4;
   uint64_t rank_batch = 512;  // Rows of one rank in a step.
-  // Rate of the consumers as a share of the servers' capacity. 0: as fast as possible.
+  // Rate of the consumers as a share of the servers' capacity. 0 means as fast as possible.
   double demand = 0;
   Trouble trouble = Trouble::kNone;
   absl::Duration warm_up = absl::Seconds(2);
@@ -33,21 +33,22 @@ struct ExperimentOptions {
   uint64_t seed = 1;
 };
 
-// All times are virtual, except the last three.
+// Results of an experiment. All times are virtual, except the last three.
 struct ExperimentResult {
   double rows_per_second = 0;
   double efficiency = 0;  // Rate as a share of the servers' capacity.
   double wait_p50_ms = 0, wait_p99_ms = 0, wait_max_ms = 0;
   uint64_t batches = 0;         // Number of waits.
-  double loads_per_window = 0;  // 1: every window was read once, by one server.
-  double balance = 0;           // Mean rows of a server / rows of the busiest server.
+  double loads_per_window = 0;  // 1 means that every window was read once, by one server.
+  double balance = 0;           // Mean rows of a server, divided by the rows of the busiest server.
   double rows_per_request = 0;
   double lanes_moved = 0;       // Share of the lanes that change their server in the middle.
   uint64_t reloaded_bytes = 0;  // Bytes read again after the middle.
-  uint64_t handed_over = 0;     // Windows taken from late servers by all ranks since the start.
+  // Windows taken from late servers, summed over all ranks since the start.
+  uint64_t handed_over = 0;
   uint64_t deaths = 0;
   uint64_t events = 0;
-  // CPU time of one rank's controller: until the end of the warm-up, and after it.
+  // CPU time of one rank's controller: first until the end of the warm-up, then after it.
   double scheduler_start_ms = 0;
   double scheduler_us_per_request = 0;
   double wall_seconds = 0;  // Duration of the simulation.

@@ -45,7 +45,8 @@ ExperimentOptions Sized(uint32_t servers, uint32_t ranks, double demand) {
   return options;
 }
 
-// From one server to many, with one rank for every four servers, at least 1 and at most 64.
+// Adds experiments with one server to many, and one rank for every four servers, at least 1 and at
+// most 64.
 void AddServers(const Options& options, std::vector<Named>& out) {
   const uint32_t most = options.full ? 4096 : 256;
   for (uint32_t servers = 1; servers <= most; servers *= 2) {
@@ -55,7 +56,8 @@ void AddServers(const Options& options, std::vector<Named>& out) {
   }
 }
 
-// More and more ranks of one job on the same servers. The global batch stays the same.
+// Adds experiments with more and more ranks of one job on the same servers. The global batch stays
+// the same.
 void AddRanks(const Options& options, std::vector<Named>& out) {
   const uint32_t most = options.full ? 1024 : 256;
   for (uint32_t ranks = 1; ranks <= most; ranks *= 4) {

@@ -38,7 +38,7 @@ from stall_bench import Stream  # noqa: E402
 from three_digits import three_digits  # noqa: E402
 
 KINDS = "continuation,rapid-reset,rapid-reset-indexed-bulk,half-open-unacked,ping-unacked,reconnect"
-SECURITIES = ("plain", "tls", "mtls")  # With mtls, flooders open a stream first.
+SECURITIES = ("plain", "tls", "mtls")  # With mtls, flooders open a stream before they flood.
 TOKEN = "0123456789abcdef-flood"
 SOURCES = tuple(f"127.0.0.{i}" for i in range(11, 21))
 
@@ -107,7 +107,7 @@ class Discarder:
                     of_fd.pop(fd).close()
 
     def _accept(self, tls):
-        # DATA on stream 1 looks like the answer to a Hello.
+        # The DATA frame on stream 1 looks like the answer to a Hello.
         greeting = frame(SETTINGS, 0, 0) + frame(DATA, 0, 1)
         connection, _ = self._listener.accept()
         connection.settimeout(10)
@@ -123,7 +123,7 @@ class Discarder:
 
     @staticmethod
     def _discard(connection, buffer):
-        """False if nothing more will come."""
+        """Returns False if nothing more will come."""
         try:
             while count := connection.recv_into(buffer):
                 if count < len(buffer):

@@ -1,4 +1,5 @@
-// Reading and indexing chess records on one core, beside the ceilings of the same run.
+// Measures the reading and indexing of chess records on one core, beside the ceilings of the same
+// run.
 //
 //   Crc/SIZE       CRC-32C over SIZE bytes in cache.
 //   ParseFrames/.. framing of a 256 KiB chunk in cache. `length` checks the length CRCs only, as
@@ -43,7 +44,8 @@
 namespace penstock {
 namespace {
 
-// The score is like centipawns: mostly two or three digits, of either sign.
+// Returns a record with a random position. The score is like centipawns: mostly two or three
+// digits, of either sign.
 std::string RandomExample(CounterRng& rng) {
   return ChessExample(rng.Next(), static_cast<int64_t>(rng.Below(2001)) - 1000);
 }
@@ -158,7 +160,7 @@ void BM_FindNumbers(benchmark::State& state) {
 }
 BENCHMARK(BM_FindNumbers)->Name("FindFeatures/numbers");
 
-// A tar of samples that have 32 MiB together, which is more than the caches hold.
+// Returns a tar of samples that have 32 MiB together, which is more than the caches hold.
 std::string SampleTar(size_t image_bytes) {
   TarBuilder tar;
   for (int i = 0; tar.bytes().size() < size_t{32} << 20; ++i) {
@@ -211,8 +213,8 @@ void BM_SplitHash(benchmark::State& state) {
 }
 BENCHMARK(BM_SplitHash)->Name("SplitHash");
 
-// CPU time of this thread. The benchmarks' own rates use it too, so other work on the machine
-// affects neither side of a ratio.
+// Returns the CPU time of this thread. The benchmarks' own rates use it too, so other work on the
+// machine affects neither side of a ratio.
 double CpuSeconds() {
   timespec now;
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -1,7 +1,8 @@
-// The host's work for a training step on a GPU, measured on a device that does nothing. So the time
-// of the driver's own calls is not included. Batches are packed and ready in page-locked memory.
-// A step that follows at once finds its threads awake. A step that follows after `pause`
-// microseconds must wake them, as on a device that computes for so long; the pause is not counted.
+// Measures the host's work for a training step on a GPU, with a device that does nothing. So the
+// time of the driver's own calls is not included. Batches are packed and ready in page-locked
+// memory. If a step follows at once, its threads are awake. If it follows after `pause`
+// microseconds, it must wake them, as on a device that computes for this long; the pause is not
+// counted.
 //
 //   HostStep     Stage(), Begin() and Finish() of the backend, with graphs
 //   HandOver     part of HostStep: the hand-over to the launch thread and back
@@ -27,7 +28,8 @@
 namespace penstock {
 namespace {
 
-// Enough for both groups of slots. Each runs its list once, and captures it the second time.
+// This is enough for both groups of slots. Each runs its list once, and captures it the second
+// time.
 constexpr int kWarmUpSteps = 8;
 
 // Times `work` alone, without the pause.
@@ -75,7 +77,8 @@ void HandOver(benchmark::State& state) {
           [&] { return launches.Run([] { return absl::OkStatus(); }); });
 }
 
-// Four arrays: targets and weights to the device's slot; predictions and targets for the loss.
+// Copies four arrays: targets and weights to the device's slot; predictions and targets for the
+// loss.
 void HostCopies(benchmark::State& state) {
   const std::vector<float> from(static_cast<size_t>(state.range(0)), 1);
   std::vector<std::vector<float>> to(4, from);

@@ -13,9 +13,8 @@
 
 namespace penstock {
 
-// Everything that is queued is done at once and changes nothing. Device memory is reserved
-// addresses that must not be read or written. Host memory begins as zeros, so predictions and norms
-// stay zero.
+// All queued work is done at once and changes nothing. Device memory is reserved addresses that
+// must not be read or written. Host memory begins as zeros, so predictions and norms stay zero.
 class IdleDevice final : public Device {
  public:
   IdleDevice() {
@@ -44,7 +43,7 @@ class IdleDevice final : public Device {
     memory_.emplace_back(memory, Unmap{bytes});
     return memory;
   }
-  void FreeHost(void*) override {}  // Freed with the device.
+  void FreeHost(void*) override {}  // The memory is freed with the device.
 
   void* StreamOf(DeviceQueue) override { return nullptr; }
   absl::Status Run(const DeviceOp&, DeviceQueue) override { return absl::OkStatus(); }

@@ -1,4 +1,5 @@
-// One image of 640x480 pixels on one core, beside libjpeg-turbo alone in the same run.
+// Measures the work for one image of 640x480 pixels on one core, beside libjpeg-turbo alone in the
+// same run.
 //
 //   Probe          reads the header alone.
 //   Plain/KIND     libjpeg-turbo called as its manual says, with one decompressor for all images.
@@ -25,7 +26,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>  // jpeglib.h needs it.
+#include <cstdio>  // Needed by jpeglib.h.
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -271,7 +272,7 @@ Bytes ReadFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Each thread has its own batch, decoder and crops.
+// Measures batches on several threads. Each thread has its own batch, decoder and crops.
 void RunBatch(benchmark::State& state, const std::vector<Bytes>& files) {
   constexpr size_t kRows = 64;
   const ImageOps ops = TrainOps();

@@ -80,7 +80,7 @@ def cpu_seconds(server):
 
 
 def memory_mib(server, field):
-    """VmRSS: resident now; VmHWM: the most that was resident."""
+    """Returns VmRSS, the memory that is resident now, or VmHWM, the maximum so far."""
     status = pathlib.Path(f"/proc/{server.pid}/status").read_text()
     return round(int(re.search(rf"{field}:\s*(\d+)", status)[1]) / 1024)
 
@@ -97,9 +97,9 @@ def stream(folder, name, data, fleet, *args):
 
 
 def waits_beside(folder, steady, busy, seconds, busy_pace=None):
-    """The 99th percentile of waits of a client that reads `steady`, and the windows handed over. The
-    client is paced at a quarter of the servers' capacity. A second client reads `busy` at the share
-    `busy_pace` of the capacity, or as fast as it can if that is None."""
+    """Returns the 99th percentile of waits of a client that reads `steady`, and the windows handed
+    over. The client is paced at a quarter of the servers' capacity. A second client reads `busy` at
+    the share `busy_pace` of the capacity, or as fast as it can if that is None."""
     with Fleet(folder, folder, 2) as fleet:
         probe = stream(folder, "probe", steady, fleet, "--epochs", 1).finish()
         most = probe["rows"] / (probe["seconds"] - probe["first_batch_seconds"])
@@ -108,7 +108,7 @@ def waits_beside(folder, steady, busy, seconds, busy_pace=None):
         paced = stream(folder, "steady", steady, fleet, "--pace", rate,
                        "--steps", int(seconds * rate / 64))
         result = paced.finish()
-        other.process.send_signal(signal.SIGINT)  # It prints what it has read.
+        other.process.send_signal(signal.SIGINT)  # The client prints what it has read.
         moved = handed_over(result) + handed_over(json.loads(other.process.communicate()[0]))
     return quantile(paced.waits_ms()[1:], 0.99), moved
 

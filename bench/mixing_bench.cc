@@ -36,11 +36,11 @@ constexpr uint32_t kBatch = 512;
 constexpr uint32_t kBuffer = 10000;
 constexpr uint32_t kChunkRows = 1220;  // Chess records in 256 KiB.
 constexpr uint32_t kGameRows = 80;
-constexpr uint32_t kImages = 1'281'000;  // In 1,000 classes.
+constexpr uint32_t kImages = 1'281'000;  // These images are in 1,000 classes.
 constexpr uint32_t kClassImages = 1281;
 constexpr uint32_t kChunkBytes = 256 << 10;
 
-// Means over `epochs`. Each epoch has its own values.
+// Returns means over `epochs`. Each epoch has its own values.
 ordered_json Simulate(const GroupedData& data, uint64_t chunk_bytes = kChunkBytes,
                       uint32_t epochs = 1) {
   const Plan plan = data.MakePlan();
@@ -65,8 +65,8 @@ ordered_json Simulate(const GroupedData& data, uint64_t chunk_bytes = kChunkByte
           {"full_permutation", permuted}};
 }
 
-// Images sorted by class, as in a folder for each class. An epoch has few batches, so several
-// epochs are averaged.
+// Simulates images sorted by class, as in a folder for each class. An epoch has few batches, so
+// several epochs are averaged.
 ordered_json SimulateImages(uint32_t chunk_images, uint64_t chunk_bytes) {
   constexpr uint32_t kEpochs = 8;
   return Simulate({kImages / chunk_images, chunk_images, kClassImages}, chunk_bytes, kEpochs);
@@ -116,7 +116,7 @@ ordered_json Sweeps(uint32_t chunks) {
   return sweeps;
 }
 
-// Four lanes a server, and as many chunks as two windows a lane take.
+// Simulates four lanes a server, and as many chunks as two windows a lane take.
 ordered_json Fleet(uint32_t servers, uint32_t strip_rows, uint32_t batch) {
   const uint32_t lanes = 4 * servers;
   const uint32_t chunks = 2 * PlanOptions().window_chunks * lanes;

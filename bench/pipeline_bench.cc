@@ -1,5 +1,5 @@
-// Disk to batch, end to end, beside the machine's ceilings: shuffled batches through `local:`,
-// through one penstock-server on loopback, and through its shared memory.
+// Measures the way from disk to batch, end to end, beside the machine's ceilings: shuffled batches
+// through `local:`, through one penstock-server on loopback, and through its shared memory.
 //
 //   pipeline_bench [--records N] [--batch ROWS] [--seconds S] [--dtypes i8,packed,f32]
 //                  [--cases engine,local,raw,grpc,shm] [--connections N] [--checksums]
@@ -91,7 +91,7 @@ void WriteShards(const std::string& folder, uint64_t records) {
   }
 }
 
-// The best of five runs, in bytes per second.
+// Returns the best rate of five runs, in bytes per second.
 template <typename Work>
 double BestRate(size_t bytes, Work work) {
   double best = 0;
@@ -120,7 +120,7 @@ absl::StatusOr<double> PreadRate(const std::string& folder) {
 }
 
 absl::StatusOr<json> Ceilings(const std::string& folder) {
-  // Larger than any cache.
+  // This is larger than any cache.
   constexpr size_t kBytes = size_t{512} << 20;
   std::vector<uint8_t> from(kBytes, 1);
   std::vector<uint8_t> to(kBytes, 2);
@@ -232,7 +232,7 @@ class Pipeline {
   const std::shared_ptr<const Manifest> manifest_;
 };
 
-// Bytes that take about `seconds` on a machine that moves 4 GB/s.
+// Returns the number of bytes that take about `seconds` on a machine that moves 4 GB/s.
 uint64_t RawBytes(double seconds) { return static_cast<uint64_t>(seconds * 4e9); }
 
 // Adds `above` over `below` if both were measured.

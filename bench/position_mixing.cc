@@ -40,7 +40,7 @@ bool Bit(std::span<const uint8_t> planes, size_t bit) {
   return (planes[bit / 8] >> (7 - bit % 8) & 1) != 0;
 }
 
-// For each bit, the number of `records` that have it set.
+// Returns, for each bit, the number of `records` that have it set.
 std::array<uint32_t, kBits> BitCounts(std::span<const uint32_t> records,
                                       const Positions& positions) {
   std::array<uint32_t, kBits> counts = {};
@@ -51,7 +51,7 @@ std::array<uint32_t, kBits> BitCounts(std::span<const uint32_t> records,
   return counts;
 }
 
-// The boundaries between classes of equal size.
+// Returns the boundaries between classes of equal size.
 std::array<int64_t, kClasses - 1> ClassLimits(std::vector<int64_t> scores) {
   std::sort(scores.begin(), scores.end());
   std::array<int64_t, kClasses - 1> limits;
@@ -89,7 +89,7 @@ absl::StatusOr<Positions> ReadPositions(std::shared_ptr<const Manifest> manifest
   }
 }
 
-// Over the pairs of a batch, sum <x - m, y - m> = |sum (x - m)|^2 - sum |x - m|^2.
+// Uses, over the pairs of a batch, sum <x - m, y - m> = |sum (x - m)|^2 - sum |x - m|^2.
 double PositionCorrelation(const RecordOrder& order, const Positions& positions,
                            uint32_t batch_rows) {
   const std::array<uint32_t, kBits> all = BitCounts(order, positions);

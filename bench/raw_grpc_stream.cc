@@ -58,7 +58,7 @@ class Reader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
     StartRead(&incoming_);
     StartCall();
   }
-  // Bytes per second after the first message.
+  // Waits for the end. Returns the bytes per second after the first message.
   absl::StatusOr<double> Wait() {
     MutexLock lock(&mutex_);
     while (!done_) changed_.Wait(&mutex_);
@@ -129,7 +129,7 @@ absl::StatusOr<double> MeasureRawGrpcStream(const RawGrpcStreamOptions& options)
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  // Channels with the same arguments would share a connection.
+  // Without this, channels with the same arguments would share a connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   RawGrpcStreamOptions share = options;
   share.total_bytes /= options.connections;

@@ -1,4 +1,4 @@
-// The ceiling for everything sent over gRPC: a stream of equal messages on loopback.
+// Measures the ceiling for everything sent over gRPC: a stream of equal messages on loopback.
 #ifndef PENSTOCK_BENCH_RAW_GRPC_STREAM_H_
 #define PENSTOCK_BENCH_RAW_GRPC_STREAM_H_
 
@@ -12,15 +12,15 @@ namespace penstock {
 struct RawGrpcStreamOptions {
   size_t message_bytes = size_t{1} << 20;
   uint64_t total_bytes = uint64_t{4} << 30;
-  // True: the reader copies each message once, as a client copies into its slot. False: it drops
-  // them.
+  // If it is true, the reader copies each message once, as a client copies into its slot. Otherwise
+  // it drops messages.
   bool copy = true;
-  uint32_t connections = 1;  // Each carries its share of the bytes.
+  uint32_t connections = 1;  // Number of connections. Each carries its share of the bytes.
 };
 
-// Bytes per second between a generic service and a generic client in this process. The service
-// sends one slice again and again, one write at a time; the client has one read at a time. No
-// protobuf is involved, and no engine.
+// Returns the bytes per second between a generic service and a generic client in this process. The
+// service sends one slice again and again, one write at a time. The client has one read at a time.
+// No protobuf is involved, and no engine.
 absl::StatusOr<double> MeasureRawGrpcStream(const RawGrpcStreamOptions& options);
 
 }  // namespace penstock

@@ -90,7 +90,8 @@ def flatten(value, prefix=""):
 
 DTYPES = ("i8", "packed", "bf16", "f32")
 
-# Label, path in the JSON, unit and divisor; optionally the path and the words of a second figure.
+# Each has a label, the path in the JSON, a unit and a divisor. The path and the words of a second
+# figure may follow.
 CEILINGS = [
     ("memory write", "ceilings.memory_write", "GB/s", 1e9),
     ("memory copy", "ceilings.memory_copy", "GB/s", 1e9),

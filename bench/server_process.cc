@@ -67,7 +67,7 @@ double ServerProcess::CpuSeconds() const {
   std::ifstream file(absl::StrCat("/proc/", pid_, "/stat"));
   std::string line;
   std::getline(file, line);
-  // proc(5): utime and stime are fields 14 and 15; the name, field 2, may hold spaces.
+  // In proc(5), utime and stime are fields 14 and 15. The name, field 2, may hold spaces.
   std::istringstream fields(line.substr(line.rfind(')') + 1));
   std::string skipped;
   for (int field = 3; field < 14; ++field) fields >> skipped;

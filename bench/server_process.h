@@ -1,4 +1,5 @@
-// A penstock-server in a process of its own, so that its CPU time is separate from the client's.
+// Runs a penstock-server in a process of its own, so that its CPU time is separate from the
+// client's.
 #ifndef PENSTOCK_BENCH_SERVER_PROCESS_H_
 #define PENSTOCK_BENCH_SERVER_PROCESS_H_
 
@@ -22,7 +23,7 @@ class ServerProcess {
   ~ServerProcess();
 
   const std::string& address() const { return address_; }
-  // User and system time since its start, in seconds, from /proc.
+  // Returns the user and system time since its start, in seconds, from /proc.
   double CpuSeconds() const;
 
  private:

@@ -1,5 +1,5 @@
-// The service on loopback beside its ceiling: a client fetches rows and copies them once, compared
-// with a raw gRPC stream of the same message size. Prints JSON.
+// Measures the service on loopback beside its ceiling: a client fetches rows and copies them once,
+// compared with a raw gRPC stream of the same message size. Prints JSON.
 //
 //   service_speed [--records N] [--mib MIB] [--request-kib KIB] [--mutual-tls]
 //
@@ -117,7 +117,7 @@ class FetchingClient final : public StreamEvents {
   std::vector<OpenWindow> windows_;
   BoundedQueue<int> finished_{1};
 
-  Mutex mutex_;  // OnPart(), which may run on several threads, holds it for the members below.
+  Mutex mutex_;  // OnPart() holds it for the members below. It may run on several threads.
   std::vector<uint8_t> slot_;
   size_t windows_ready_ = 0;
   uint64_t next_ = 0;
@@ -182,7 +182,7 @@ int Main(int argc, char** argv) {
   if (const auto code = ParseCommandLine(app, "service_speed", argc, argv)) return *code;
   spdlog::set_level(spdlog::level::err);
 
-  constexpr uint32_t kRecordsPerChunk = 1071;  // 256 KiB.
+  constexpr uint32_t kRecordsPerChunk = 1071;  // These records have 256 KiB.
   TempFolder folder;
   ChessData data(folder.path(), {.shards = 1,
                                  .chunks_per_shard = std::max(16u, records / kRecordsPerChunk),

@@ -20,11 +20,11 @@ namespace {
 
 constexpr size_t kChunksPerWindow = 16;
 constexpr uint32_t kStrip = 16;
-constexpr size_t kRequestBytes = 1000 << 10;  // The size of a loader's requests.
+constexpr size_t kRequestBytes = 1000 << 10;  // The size of a loader's requests, in bytes.
 constexpr size_t kRequestsAhead = 4;
 constexpr uint64_t kWindowsAhead = 3;
 
-// Counts rows and drops them. All ranks share one, so that waiting takes one wake-up a turn.
+// Counts rows and drops them. All ranks share one sink, so that waiting takes one wake-up a turn.
 class Sink final : public SessionEvents {
  public:
   void OnWindowReady(uint64_t, uint64_t) override {}
@@ -111,7 +111,7 @@ class Jobs {
   uint64_t rows() const { return rows_; }
 
  private:
-  // Requests for one window by a job of one rank, which reads everything.
+  // Returns the number of requests for one window by a job of one rank, which reads everything.
   uint32_t Turns(uint32_t rows) const { return rows / request_rows_ + 2; }
 
   template <typename Do>
@@ -175,7 +175,7 @@ class Jobs {
 
   const SharedJobsOptions& options_;
   std::vector<OpenWindow> windows_;
-  uint64_t rows_ = 0;  // Rows of an epoch.
+  uint64_t rows_ = 0;  // Number of rows of an epoch.
   uint32_t request_rows_ = 0;
   Sink sink_;
   std::vector<Rank> ranks_;

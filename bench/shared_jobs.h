@@ -1,4 +1,4 @@
-// Jobs on the same plan that read from one engine, in step.
+// Measures jobs on the same plan that read from one engine, in step.
 #ifndef PENSTOCK_BENCH_SHARED_JOBS_H_
 #define PENSTOCK_BENCH_SHARED_JOBS_H_
 
@@ -17,9 +17,9 @@ struct SharedJobsOptions {
   uint32_t first_job = 0;
   uint32_t max_ranks = 4;
   WireDtype dtype = WireDtype::kI8;
-  // False: a rank reads whole windows, as if each lane belonged to one rank in every step. Requests
-  // of different jobs begin at different rows. True: the ranks of a job take turns with the strips
-  // of 16 rows of every window.
+  // If it is true, the ranks of a job take turns with the strips of 16 rows of every window.
+  // Otherwise a rank reads whole windows, as if each lane belonged to one rank in every step, and
+  // requests of different jobs begin at different rows.
   bool strips = false;
   uint64_t strip_cache = uint64_t{64} << 20;
   uint32_t threads = 2;
@@ -27,13 +27,13 @@ struct SharedJobsOptions {
 };
 
 struct SharedJobsCost {
-  double cpu_ns_per_row = 0;  // CPU time of all jobs, per row of the plan.
-  double decoded = 0;         // Rows decoded per row of the plan.
+  double cpu_ns_per_row = 0;  // CPU time of all jobs, for each row of the plan.
+  double decoded = 0;         // Rows decoded for each row of the plan.
   double kept_bytes = 0;      // Mean size of the strip cache.
 };
 
-// `data` lies in `folder`. It is larger than the memory for its chunks, so every epoch reads the
-// files. The first epoch is not counted.
+// Measures jobs on `data`, which lies in `folder`. It is larger than the memory for its chunks, so
+// every epoch reads the files. The first epoch is not counted.
 absl::StatusOr<SharedJobsCost> MeasureSharedJobs(const std::string& folder, const ChessData& data,
                                                  const SharedJobsOptions& options);
 

@@ -1,4 +1,4 @@
-// Jobs on the same plan that read from one penstock-server over gRPC.
+// Measures jobs on the same plan that read from one penstock-server over gRPC.
 #ifndef PENSTOCK_BENCH_SHARED_SERVICE_H_
 #define PENSTOCK_BENCH_SHARED_SERVICE_H_
 
@@ -19,13 +19,15 @@ struct SharedServiceOptions {
   uint32_t max_ranks = 4;
   WireDtype dtype = WireDtype::kI8;
   uint64_t batch = 1536;  // Rows of a job's step.
-  uint64_t steps = 400;   // Steps that are counted, after a quarter as many to warm up.
+  // Number of steps that are counted. A quarter as many come before, to warm up.
+  uint64_t steps = 400;
   std::string strip_cache = "64MiB";
 };
 
 struct SharedServiceCost {
-  double server_cpu_ns_per_row = 0;  // Server's CPU time for all jobs, per row of the plan.
-  double decoded = 0;                // Rows decoded per row of the plan.
+  // The server's CPU time for all jobs, for each row of the plan.
+  double server_cpu_ns_per_row = 0;
+  double decoded = 0;  // Rows decoded for each row of the plan.
   double bytes_per_part = 0;
 };
 

@@ -1,5 +1,5 @@
-// The cost of more jobs on the same plan: the CPU time of 8 jobs with 1 to 4 ranks each, over that
-// of one job in the same run, with and without the strip cache.
+// Measures the cost of more jobs on the same plan: the CPU time of 8 jobs with 1 to 4 ranks each,
+// divided by that of one job in the same run, with and without the strip cache.
 //
 //   strip_cache_bench [--dtypes packed,i8,f32] [--cases lanes,strips,server] [--runs N]
 //                     [--chunks N] [--steps N] [--threads N] [--json FILE]
@@ -8,10 +8,10 @@
 //                   checking and packing chunks, ordering, decoding, and a part for each request
 //   server          a penstock-server process and 20 Loaders over gRPC on loopback: sending too
 //
-// of_one: 8 jobs over one. of_one_alone: the same without the strip cache.
-// one_job_of_ranks_of_alone: one job of --max-ranks ranks, with the cache over without. The cache
-// saves nothing there, so this is its cost. Figures are medians of the runs, with the smallest and
-// the largest.
+// of_one is the cost of 8 jobs divided by that of one. of_one_alone is the same without the strip
+// cache. one_job_of_ranks_of_alone is the cost of one job of --max-ranks ranks with the cache,
+// divided by its cost without. The cache saves nothing there, so this is its cost. Figures are
+// medians of the runs, with the smallest and the largest.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -49,7 +49,7 @@ struct Options {
   std::string json_file;
 };
 
-// The values of each name, one for each run.
+// The values of each name, one for each run, and their medians.
 class Samples {
  public:
   void Add(const std::string& name, double value) { values_[name].push_back(value); }

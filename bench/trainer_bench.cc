@@ -1,4 +1,4 @@
-// The rate of training steps of the board models on the CPU, in positions a second.
+// Measures the rate of training steps of the board models on the CPU, in positions a second.
 #include <vector>
 
 #include "benchmark/benchmark.h"
@@ -43,7 +43,8 @@ void Predict(benchmark::State& state, const char* model) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
-// The time that the recorder adds to a step. A step of the training loop enters five phases.
+// Measures the time that the recorder adds to a step. A step of the training loop enters five
+// phases.
 void RecordStep(benchmark::State& state) {
   StepRecorder recorder;
   recorder.Start(1);
@@ -58,7 +59,7 @@ void RecordStep(benchmark::State& state) {
 }
 BENCHMARK(RecordStep);
 
-// Batch, threads, rows of a block (0: the default).
+// The arguments are the batch, the threads, and the rows of a block (0: the default).
 BENCHMARK_CAPTURE(Train, tiny, "tiny", GemmEngine::kOneDnn)
     ->ArgNames({"batch", "threads", "block"})
     ->ArgsProduct({{256}, {1, 2}, {0, 1, 2, 4, 8, 16}})

@@ -12,15 +12,15 @@ import tempfile
 
 from training import LeftOut, train
 
-# Batch and steps. They are small, because the CPU trains the same.
+# Batch and steps of each model. They are small, because the CPU trains the same.
 MODELS = {"tiny": (512, 12), "default": (64, 6), "large": (16, 4)}
 # Options that must give the same weights as a run with none of them.
 SAME_BITS = {"again": (), "no_graph": ("--no-graph",), "steps_per_launch": ("--steps-per-launch", 3)}
 RANKS = {f"ranks_{ranks}": ranks for ranks in (2, 4, 8)}
-# A smooth loss: one that jumps would amplify rounding.
+# Options that make the loss smooth. One that jumps would amplify rounding.
 GENTLY = ("--seed", 5, "--clip-norm", 1, "--lr", 1e-4, "--warmup-steps", 10)
-# Relative difference of a step's loss. In bf16 it comes from rounding, amplified by AdamW. In fp32
-# only the order of additions differs: two libraries for the CPU's products are 5e-8 apart.
+# Maximum relative difference of a step's loss. In bf16 it comes from rounding, amplified by AdamW.
+# In fp32 only the order of additions differs: two libraries for the CPU's products are 5e-8 apart.
 MOST_DIFFERENCE = {"fp32": 1e-4, "bf16": 0.03}
 
 

@@ -14,7 +14,7 @@ import time
 from model import MODELS, WARM_UP
 from training import missing, train
 
-STARTS_WITHIN = 60  # Seconds.
+STARTS_WITHIN = 60  # Time limit in seconds.
 WAYS = {"grpc": ("--no-shm",), "shared_memory": ()}
 
 

@@ -11,11 +11,11 @@ import tempfile
 
 from training import NO_MEMORY, LIMIT, missing, no_end, train
 
-# layers, dim, hidden; batch; steps.
+# Each model's layers, dim, hidden, batch and steps.
 MODELS = {"tiny": (4, 64, 128, 16384, 60), "default": (8, 256, 512, 16384, 30),
           "large": (12, 512, 2048, 4096, 30)}
-WARM_UP = 5  # Steps in which libraries load, plans are chosen and the graph is captured.
-TRACED = 5  # Steps.
+WARM_UP = 5  # Number of steps in which libraries load, plans are chosen and the graph is captured.
+TRACED = 5  # Number of steps that are traced.
 # Virtual shards to try. The cost of `deterministic` is relative to `fast`. Nothing fixes the number
 # of shards of `fast`, so it has as few as memory allows.
 REDUCTIONS = {"deterministic": (8,), "fast": (1, 2, 4)}

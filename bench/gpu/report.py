@@ -22,8 +22,9 @@ class Report:
         except (OSError, ValueError):
             return {}
         if facts["commit"].endswith("-dirty"):
-            return {}  # Two different trees with changes have the same name.
-        # A fact that is empty is not in the file.
+            # Two different trees with changes have the same name, so their figures are not kept.
+            return {}
+        # An empty fact is not in the file.
         same = all(earlier.get(key, "") == facts[key] for key in ("commit", "kernels_hash"))
         return earlier if same else {}
 

@@ -52,7 +52,7 @@ def features(payload):
         entry = dict(fields(entry))
         ((kind, values_list),) = fields(entry[2])
         ((_, value),) = fields(values_list)
-        if kind == 3:  # A packed int64.
+        if kind == 3:  # The values are packed int64.
             value = next(fields(b"\x08" + value))[1] if isinstance(value, bytes) else value
             value -= (value >> 63) << 64
         values[entry[1].decode()] = value

@@ -29,8 +29,8 @@ def tensorflow():
 
 
 def tf_image(tf, record, integers, exact):
-    """One crop; only the crop is decoded. `exact`: the exact DCT, and a resize with antialiasing.
-    TensorFlow's defaults are a faster DCT and no antialiasing."""
+    """Returns one crop; only the crop is decoded. With `exact`, the DCT is exact and the resize has
+    antialiasing. TensorFlow's defaults are a faster DCT and no antialiasing."""
     encoded = tf.io.parse_single_example(record, {
         "image/encoded": tf.io.FixedLenFeature([], tf.string),
         "image/class/label": tf.io.FixedLenFeature([], tf.int64)})["image/encoded"]

@@ -15,7 +15,7 @@ class Size:
     layers: int
     dim: int
     heads: int
-    width: int  # Width of attention, all heads together.
+    width: int  # Width of attention, summed over all heads.
     hidden: int
     classes: int
     parameters: int  # Number of parameters with that many classes.

@@ -35,8 +35,8 @@ from programs import Penstock
 from twin import train_step
 
 NO_DROPOUT = ["--dropout", 0, "--head-dropout", 0]
-# Relative differences; those of gradients are relative to the norm. Losses of later steps grow apart
-# as training goes on.
+# Maximum relative differences; those of gradients are relative to the norm. Losses of later steps
+# grow apart as training continues.
 TOLERANCES = {"first_loss": 1e-6, "gradients": 1e-5, "losses": 1e-4}
 
 

@@ -45,6 +45,7 @@ def write_record_offsets(shard, index):
     data, at = shard.read_bytes(), 0
     with open(index, "w") as out:
         while at < len(data):
-            size = 16 + struct.unpack_from("<Q", data, at)[0]  # Length, its CRC, payload, its CRC.
+            # A frame is the length, its CRC, the payload, and its CRC.
+            size = 16 + struct.unpack_from("<Q", data, at)[0]
             out.write(f"{at} {size}\n")
             at += size

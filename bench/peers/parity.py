@@ -76,7 +76,7 @@ def run_seed(penstock, args, seed):
                           "--lr-schedule", "cosine", "--warmup-steps", args.warmup, "--precision",
                           args.precision, "--digest")
     middle = time.monotonic()
-    # 0 epochs: as many as the steps need, like penstock-train.
+    # 0 epochs means as many as the steps need, as in penstock-train.
     records, digest = penstock.order("train", "--seed", seed, "--steps", args.steps, "--epochs", 0)
     if digest != ours["digest"]:
         sys.exit(f"seed {seed}: trained on rows of digest {ours['digest']}, streamed {digest}")

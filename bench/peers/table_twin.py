@@ -48,7 +48,7 @@ def tf_rate(folder, records):
     rows = tf.data.TFRecordDataset(files).repeat().batch(BATCH, drop_remainder=True)
     rows = rows.map(lambda batch: tf.io.parse_example(batch, features()), tf.data.AUTOTUNE)
     batches = iter(rows.prefetch(tf.data.AUTOTUNE))
-    for _ in range(20):  # AUTOTUNE adapts.
+    for _ in range(20):  # In these passes AUTOTUNE adapts.
         next(batches)
     steps = records // BATCH
     start = time.monotonic()

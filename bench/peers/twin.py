@@ -3,7 +3,8 @@
 import torch
 import torch.nn.functional as F
 
-# SIZES: layers, dim, heads, hidden. COUNTS: number of parameters without an attention bias.
+# SIZES has layers, dim, heads and hidden. COUNTS has the number of parameters without an attention
+# bias.
 SIZES = {"tiny": (4, 64, 4, 128), "default": (8, 256, 8, 512), "large": (12, 512, 16, 2048)}
 COUNTS = {"tiny": 144_577, "default": 4_308_737, "large": 38_143_489}
 

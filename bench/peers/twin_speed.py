@@ -74,7 +74,7 @@ def measure(args, model, deadline, results):
             if time.monotonic() > deadline:
                 result["left_out"] = "out of time"
                 continue
-            result["left_out"] = "it had no end"  # Stays in the file if this process is killed.
+            result["left_out"] = "it had no end"  # This stays in the file if the process is killed.
             write(args, results)
             torch.compiler.reset()
             try:

@@ -47,7 +47,7 @@ def ready(args):
         next(stream)
         count = batches.stats()["slots"] // 2
         for _ in range(5):
-            time.sleep(0.5)  # The slots fill.
+            time.sleep(0.5)  # In this time the slots fill.
             start = time.perf_counter()
             for _ in range(count):
                 next(stream)
@@ -67,7 +67,7 @@ def data_loader(args):
         batches = DataLoader(tfrecord_datasets.Batches(dataset, args.batch), batch_size=None,
                              num_workers=args.workers)
     arriving = iter(batches)
-    next(arriving)  # The workers have started.
+    next(arriving)  # When this returns, the workers have started.
     start = time.perf_counter()
     for _ in range(args.steps):
         next(arriving)

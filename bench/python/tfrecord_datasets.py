@@ -14,7 +14,7 @@ import torch
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "peers"))
 from chess_records import features  # noqa: E402
 
-PLANE_BYTES = 192  # The planes of the feature "d"; its flags follow them.
+PLANE_BYTES = 192  # Bytes of the planes in the feature "d". Its flags follow them.
 
 
 class Positions(torch.utils.data.Dataset):
