@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LINK = re.compile(r"([\w.-]*)\]\(([^()\s]+)\)")  # The last word of the text, and the target.
+# The groups are the last word of the text, and the target.
+LINK = re.compile(r"([\w.-]*)\]\(([^()\s]+)\)")
 NAMED = re.compile(r"(?<![\w./-])docs/[\w./-]*\w\.(?:md|svg)\b")
 
 

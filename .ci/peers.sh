@@ -17,7 +17,7 @@ PENSTOCK_BIN=build/release/bin $python tests/tensorflow/datasets.py compare "$wo
 $python records/image/testing/make_expectations.py --compare
 # Tests the Python package together with the frameworks.
 export PENSTOCK_BIN=$PWD/build/release/bin PYTHONPATH=$PWD/client/python
-export PENSTOCK_SAMPLE=$PWD/sample PENSTOCK_TEST_EXITS=20  # 20 times each way to exit.
+export PENSTOCK_SAMPLE=$PWD/sample PENSTOCK_TEST_EXITS=20  # Each way to exit is tried 20 times.
 for name in import_orders frameworks distributed docs loader slots exit; do
   echo "== python: $name"
   $python "client/python/tests/${name}_test.py"

@@ -6,11 +6,11 @@ cd "$(dirname "$0")/.."
 cmake/portable/archives.sh >/dev/null
 .ci/build.sh portable
 objects=(build/portable/kernels/CMakeFiles/penstock_kernels.dir/cuda/*.cu.o)
-if [ -e "${objects[0]}" ]; then  # There are none without CUDA.
+if [ -e "${objects[0]}" ]; then  # Without CUDA there are none.
   cmake "-DOBJECTS=$(IFS=';'; echo "${objects[*]}")" "-DCODE=sm_80;sm_90a" -P kernels/ptxas_test.cmake
 fi
 PENSTOCK_PORTABLE_BIN=$PWD/build/portable/bin PYTHONDONTWRITEBYTECODE=1 \
   python3 tests/deploy/portable_test.py -v
-for test in ranks_test ranks_killed_test; do  # Ranks of portable programs connect in another way.
+for test in ranks_test ranks_killed_test; do  # In portable programs, ranks connect in another way.
   PENSTOCK_BIN=$PWD/build/portable/bin PYTHONDONTWRITEBYTECODE=1 python3 tests/e2e/$test.py
 done

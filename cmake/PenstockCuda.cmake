@@ -33,7 +33,7 @@ if(PENSTOCK_WITH_CUDA)
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
   endif()
   enable_language(CUDA)
-  # CMake 3.25.1, which Debian 12 has, sets a property of this target, which CUDA 13 lacks.
+  # CMake 3.25.1, which Debian 12 has, sets a property of this target, but CUDA 13 lacks the target.
   if(NOT TARGET CUDA::nvToolsExt)
     add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
   endif()
@@ -41,8 +41,8 @@ if(PENSTOCK_WITH_CUDA)
   message(STATUS "CUDA: nvcc ${CMAKE_CUDA_COMPILER_VERSION} (${PENSTOCK_NVCC}), code ${CMAKE_CUDA_ARCHITECTURES}")
 endif()
 
-# A static library of .cu files. ptxas' report of each kernel's registers and memory is kept beside
-# its object, in OBJECT.ptxas.
+# Adds a static library of .cu files. ptxas' report of each kernel's registers and memory is kept
+# beside its object, in OBJECT.ptxas.
 function(penstock_cuda_library name)
   cmake_parse_arguments(A "" "" "SOURCES" ${ARGN})
   add_library(penstock_${name} STATIC ${A_SOURCES})

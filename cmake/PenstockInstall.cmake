@@ -39,12 +39,12 @@ function(penstock_install_headers target)
   endforeach()
 endfunction()
 
-foreach(folder man bash-completion zsh)  # penstock_binary() has these written.
+foreach(folder man bash-completion zsh)  # penstock_binary() lets the programs write these.
   install(DIRECTORY ${PROJECT_BINARY_DIR}/share/${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}
     COMPONENT programs)
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/penstock COMPONENT programs)
-if(PENSTOCK_PORTABLE)  # The licences of the libraries that are linked into the programs.
+if(PENSTOCK_PORTABLE)  # Installs the licences of the libraries that are linked into the programs.
   install(CODE "
     execute_process(COMMAND python3 ${PROJECT_SOURCE_DIR}/cmake/portable/licenses.py
       ${PROJECT_BINARY_DIR} \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/doc/penstock/licenses\"

@@ -44,7 +44,8 @@ function(penstock_archives_of list out)
   set(${out} "${found}" PARENT_SCOPE)
 endfunction()
 
-# Only for the imported targets that programs link: other targets may have no static library.
+# Replaces the libraries of the imported targets that programs link. Other targets may have no
+# static library.
 function(penstock_link_archives)
   foreach(target IN LISTS ARGN)
     foreach(property IMPORTED_LOCATION IMPORTED_LOCATION_NONE IMPORTED_LOCATION_RELEASE
@@ -62,7 +63,7 @@ get_directory_property(imported IMPORTED_TARGETS)
 list(FILTER imported INCLUDE REGEX
   "^(absl::|c-ares::|fmt::fmt$|gRPC::(address_sorting|gpr|grpc|grpc\\+\\+|upb)$|OpenSSL::|PkgConfig::|prometheus-cpp::core$|protobuf::libprotobuf$|re2::|spdlog::spdlog$|JPEG::JPEG$|PNG::PNG$|ZLIB::)")
 penstock_link_archives(${imported})
-# The shared library links this one by itself.
+# The shared library links this one by itself; the static one does not.
 set_property(TARGET protobuf::libprotobuf APPEND PROPERTY INTERFACE_LINK_LIBRARIES ZLIB::ZLIB)
 find_library(PENSTOCK_RE2 re2 REQUIRED)  # The target re2::re2 names its library without a path.
 penstock_archive_of(${PENSTOCK_RE2} re2)
@@ -80,10 +81,10 @@ foreach(kind BULLDOZER EXCAVATOR PILEDRIVER STEAMROLLER)
 endforeach()
 
 if(PENSTOCK_STATIC)
-  # Modules would load the glibc of the machine.
+  # Modules would load the machine's glibc.
   add_library(penstock_no_modules OBJECT ${PROJECT_SOURCE_DIR}/cmake/portable/no_modules.c)
 else()
-  # The only function here that needs glibc 2.36; everything else needs 2.35
+  # Replaces the only function here that needs glibc 2.36. Everything else needs 2.35
   # (docs/guides/portable.md).
   add_library(penstock_older_glibc OBJECT ${PROJECT_SOURCE_DIR}/cmake/portable/arc4random.c)
 endif()

@@ -1,4 +1,4 @@
-# Precompiled headers of other projects that most files include; they take more than half of the
+# Precompiles headers of other projects that most files include. They take more than half of the
 # compiler's time. Never add a header of ours: an edit must recompile only the files that include
 # it.
 #

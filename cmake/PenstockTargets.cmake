@@ -39,7 +39,8 @@ function(penstock_compile_options target)
   endif()
 endfunction()
 
-# `cold`: the target may be compiled without optimization if there are sanitizers.
+# Makes a target reuse the precompiled headers. If `cold`, the target may be compiled without
+# optimization when there are sanitizers.
 function(penstock_reuse_precompiled target cold)
   if(cold AND PENSTOCK_SANITIZE AND PENSTOCK_TESTS)
     target_compile_options(${target} PRIVATE ${PENSTOCK_TEST_OPTIONS})
@@ -149,7 +150,7 @@ endfunction()
 function(penstock_binary name)
   penstock_program(${name} ${ARGN})
   if(PENSTOCK_PORTABLE)
-    # From the map, cmake/portable/licenses.py knows what is inside.
+    # cmake/portable/licenses.py reads from the map which libraries are inside.
     target_link_options(${name} PRIVATE -Wl,--gc-sections -Wl,--as-needed -s
       -Wl,-Map=$<TARGET_FILE:${name}>.map)
   endif()

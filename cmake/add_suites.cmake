@@ -1,5 +1,5 @@
-# Included by ctest: adds each suite of a GoogleTest binary as a test. Starting a process for each
-# single test would take longer than most tests.
+# ctest includes this file, which adds each suite of a GoogleTest binary as a test. Starting a
+# process for each single test would take longer than most tests.
 
 # penstock_add_suites(binary prefix folder labels) asks the binary for its suites. It adds each as a
 # test, which is called PREFIX and the suite's name and runs in `folder`. A suite that passed and

@@ -1,4 +1,4 @@
-# Run by cpack on the files of the package before it is made: Debian wants manual pages and the
+# cpack runs this on the files of the package before it is made: Debian wants manual pages and the
 # changelog compressed, with the same bytes at each build.
 file(GLOB_RECURSE pages ${CPACK_TEMPORARY_DIRECTORY}/*/usr/share/man/man1/*.1)
 file(GLOB docs ${CPACK_TEMPORARY_DIRECTORY}/*/usr/share/doc/penstock)

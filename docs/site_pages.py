@@ -53,7 +53,7 @@ def stage(pages, names):
     shutil.rmtree(pages, ignore_errors=True)
     for name in sorted(names):
         source, target = ROOT / name, pages / name
-        if source.is_dir():  # A link to a folder of sources: its files are listed.
+        if source.is_dir():  # The link leads to a folder of sources, whose files are listed.
             target, text = target / "README.md", "".join(
                 f"- {path.name}\n" for path in sorted(source.iterdir()))
             if (source / "README.md").exists():
@@ -87,12 +87,12 @@ def configuration(out, nav):
         "site_description": "A data-loading service for training",
         "docs_dir": str(out / "pages"),
         "site_dir": str(out / "html"),
-        "use_directory_urls": False,  # The pages work from a disk, too.
+        "use_directory_urls": False,  # The pages then work from a disk too.
         "nav": nav,
         "plugins": ["search"],
         "theme": {
             "name": "material",
-            "font": False,  # Nothing is fetched from other sites.
+            "font": False,  # No font is fetched from other sites.
             "features": ["navigation.tabs", "navigation.sections", "navigation.top",
                          "navigation.indexes", "toc.follow", "search.highlight", "search.share",
                          "content.code.copy"],
@@ -129,7 +129,8 @@ def main():
     stage(out / "pages", files)
     config = configuration(out, navigation(pages))
     extensions = config.pop("markdown_extensions")
-    # JSON is YAML; the function that makes anchors as GitHub does can be named in YAML alone.
+    # Every value is JSON, which is YAML too. But only YAML can name the function that makes anchors
+    # as GitHub does.
     lines = [f"{key}: {json.dumps(value)}" for key, value in config.items()]
     lines += ["markdown_extensions:", *(f"  - {name}" for name in extensions)]
     (out / "mkdocs.yml").write_text("\n".join(lines) + "\n" + TOC)

@@ -16,7 +16,8 @@ import subprocess
 import sys
 
 COMMON = pathlib.Path("/usr/share/common-licenses")
-# Headers of the kernel's interface: their licence does not extend to programs that use it.
+# Packages with headers of the kernel's interface, whose licence does not extend to programs that
+# use it.
 NO_CODE = {"linux-libc-dev"}
 SOURCES = """\
 Debian's source packages of all that is linked into these programs. Each can be fetched, with
@@ -24,7 +25,7 @@ Debian's source packages of all that is linked into these programs. Each can be 
 and linked with it again from the sources of Penstock.
 
 """
-# Not a Debian package: the toolkit's static runtime.
+# The toolkit's static runtime is not a Debian package.
 CUDA_NOTICE = """\
 libcudart_static.a is part of NVIDIA's CUDA Toolkit. The toolkit's End User License Agreement,
 https://docs.nvidia.com/cuda/eula/, lists it among the files that may be distributed with programs.

@@ -13,7 +13,7 @@ import re
 import sys
 
 PROGRAMS = ("penstock", "penstock-server", "penstock-train")
-# Title, commands, and those of them whose common options are written once.
+# Each page's title and commands, and the commands whose common options are written once.
 PAGES = {
     "data": ("Options of the commands that make and show data",
              ["penstock index", "penstock inspect", "penstock decode", "penstock pack", "penstock chess generate"],
@@ -87,7 +87,7 @@ def default(row):
     if row["required"]:
         return "required"
     if row["names"][-1] == "--threads" and row["default"] not in ("", "0"):
-        return "the cores"  # It says how many this machine has.
+        return "the cores"  # The text says how many cores this machine has.
     return f"`{row['default']}`" if row["default"] else ""
 
 
