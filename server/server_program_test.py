@@ -1,4 +1,4 @@
-"""penstock-server as a process: its address file, its exit codes, draining."""
+"""Tests penstock-server as a process: its address file, its exit codes, draining."""
 import contextlib
 import os
 import pathlib
@@ -27,7 +27,7 @@ def connect(address):
 
 
 def speaks_http2(address):
-    """Whether who listens there answers."""
+    """Returns whether a server answers at `address`."""
     with connect(address) as connection:
         try:
             connection.sendall(HTTP2_CLIENT)
@@ -48,7 +48,8 @@ class ServerProgramTest(unittest.TestCase):
         self.address_file = os.path.join(self.folder.name, "address")
 
     def start(self, *args, preexec_fn=die_with_parent):
-        """A server that serves; its log line tells so, after the address file is there."""
+        """Starts a server and waits until its log says that it serves. Its address file is there by
+        then."""
         process = subprocess.Popen(
             [SERVER, "--data-root", self.folder.name, "--listen", "127.0.0.1:0",
              "--address-file", self.address_file, "--threads", "1", *args],

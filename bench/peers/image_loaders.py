@@ -49,7 +49,7 @@ Differences between the contenders:
 
 
 class Ceiling:
-    """image_bench on some of the pictures."""
+    """Runs image_bench on some of the pictures."""
     name, skipped = "ceiling", ""
 
     def __init__(self, args, pictures):
@@ -104,7 +104,7 @@ def write_data(args, folder):
 
 
 def measure_all(args):
-    """The contenders, with their turns."""
+    """Measures all contenders. Returns them with their turns."""
     with tempfile.TemporaryDirectory(prefix="penstock-images-") as name:
         folder = pathlib.Path(name)
         contenders = [Ceiling(args, write_data(args, folder)), *programs(args, folder)]

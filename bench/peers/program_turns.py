@@ -28,7 +28,7 @@ class Program:
         self.skipped = ""  # The reason if there are no turns.
 
     def take_turn(self, args, folder):
-        """`args` has warm_up, seconds and batch_size."""
+        """Takes one turn. `args` has warm_up, seconds and batch_size."""
         with contextlib.ExitStack() as at_end:
             started = [start(at_end, server, "--address-file", folder / f"address{i}")
                        for i, server in enumerate(self.servers)]

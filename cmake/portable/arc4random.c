@@ -1,4 +1,5 @@
-// For libstdc++, whose archive in Debian 12 asks for the arc4random() that glibc has since 2.36.
+// Defines arc4random() for libstdc++, whose archive in Debian 12 asks for it. glibc has it since
+// 2.36.
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/random.h>

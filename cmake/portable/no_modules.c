@@ -1,5 +1,6 @@
-// For programs that glibc is linked into: they load no modules. A module, such as libnss_resolve.so or
-// a provider of OpenSSL, needs the machine's glibc, and two glibcs in one process crash it.
+// Programs that glibc is linked into use this, so that they load no modules. A module, such as
+// libnss_resolve.so or a provider of OpenSSL, needs the machine's glibc, and two glibcs in one
+// process crash it.
 #include <dlfcn.h>
 #include <nss.h>
 #include <stddef.h>
@@ -14,7 +15,7 @@ __attribute__((constructor)) static void LookUpWithoutModules(void) {
   __nss_configure_lookup("services", "files");
 }
 
-// In place of glibc's: openssl.cnf may name modules too, and OpenSSL goes on without them.
+// Replaces glibc's function: openssl.cnf may name modules too, and OpenSSL goes on without them.
 void* dlopen(const char* path, int flags) {
   (void)path;
   (void)flags;

@@ -1,4 +1,4 @@
-# penstock-server and penstock, without CUDA.
+# An image with penstock-server and penstock, without CUDA.
 #   docker build -f deploy/docker/server.Dockerfile -t penstock-server .
 FROM debian:12-slim AS tools
 WORKDIR /src
@@ -30,7 +30,7 @@ COPY --from=build /src/build/release/bin/penstock /src/build/release/bin/penstoc
 USER 10001
 EXPOSE 7070 7071 9464
 VOLUME /data
-# TLS and tokens: docs/guides/security.md. Without TLS, an address that other machines can reach
-# needs --insecure.
+# See docs/guides/security.md for TLS and tokens. Without TLS, an address that other machines can
+# reach needs --insecure.
 ENTRYPOINT ["penstock-server", "--data-root", "/data"]
 CMD ["--listen", "127.0.0.1:7070"]

@@ -1,5 +1,5 @@
-# penstock-train and penstock. By default for GPUs, with the CUDA libraries that are loaded at run
-# time.
+# An image with penstock-train and penstock. By default it is for GPUs, with the CUDA libraries that
+# are loaded at run time.
 #   docker build -f deploy/docker/trainer.Dockerfile -t penstock-trainer .
 #   docker build -f deploy/docker/trainer.Dockerfile --target cpu -t penstock-trainer:cpu .
 FROM debian:12-slim AS tools
@@ -34,7 +34,7 @@ VOLUME /data
 ENTRYPOINT ["penstock-train"]
 CMD ["--help"]
 
-# nvcc and the libraries. CMake and nvcc look for cudart where the links are.
+# This installs nvcc and the libraries. CMake and nvcc look for cudart where the links are.
 FROM tools AS cuda
 COPY deploy/docker/cuda-requirements.txt /tmp/
 # hadolint ignore=DL3008

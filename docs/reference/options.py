@@ -106,7 +106,8 @@ def example_of(page):
 
 
 def common_groups(pages):
-    """The groups of the first of `pages`, with those rows that are in the same group of all of them."""
+    """Returns the groups of the first page, with only the rows that all `pages` have in the same
+    group."""
     def rows_of(page, title):
         return next((rows for other, rows in groups_of(page) if other == title), [])
 
@@ -158,7 +159,7 @@ def without_meaning(page):
 
 
 def complaints(name, commands, pages):
-    """What keeps the page `name` from being written."""
+    """Returns the reasons why the page `name` cannot be written."""
     missing = [f"there is no table of {command}" for command in commands if command not in pages]
     mute = [f"no meaning was found for {option}" for command in commands if command in pages
             for option in without_meaning(pages[command])]

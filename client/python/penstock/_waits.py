@@ -16,12 +16,14 @@ class Waits:
         self._began: float | None = None
 
     def start(self) -> None:
-        """A START was sent. The period ends, and the next one begins with its first batch."""
+        """Call this when START was sent. The period ends, and the next one begins with its first
+        batch."""
         self._elapsed += self._period()
         self._began = None
 
     def add(self, began: float, ended: float, first: bool) -> None:
-        """The consumer blocked from `began` to `ended`; `first`: for the first batch."""
+        """Adds a wait of the consumer, from `began` to `ended`. `first`: it waited for the first
+        batch."""
         if first:
             self.first_seconds += ended - began
         else:
@@ -29,7 +31,7 @@ class Waits:
             self.count += 1
 
     def has_batch(self) -> None:
-        """A batch has arrived. If it is the first one, the period begins."""
+        """Call this when a batch has arrived. If it is the first one, the period begins."""
         if self._began is None:
             self._began = time.perf_counter()
 
