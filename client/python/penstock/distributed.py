@@ -22,20 +22,18 @@ Threads: call them from one thread.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 
+from ._optimizer import optimizer_of_ranks
 from ._ranks import find_ranks
 
 _T = TypeVar("_T")
 _dist: Any = dist  # Typed as Any, because parts of it have no types.
-# Bytes of gradients that are sent together, as in DistributedDataParallel.
-_BUCKET_BYTES = 25 << 20
 _started_here = False
 
 
@@ -392,98 +390,6 @@ def join(device: int = -1) -> int:
         "torch.distributed.algorithms.join")
 
 
-class _Gradients:
-    """Reduces the gradients of an optimizer's parameters over all ranks, in buckets."""
-
-    def __init__(self, optimizer: torch.optim.Optimizer, compression: type[_NoCompression],
-                 op: ReduceOp, passes: int) -> None:
-        self._optimizer, self._compression, self._op = optimizer, compression, op
-        self._passes = passes
-
-    def reduce(self) -> None:
-        """With Average, also divides by the number of passes that a gradient sums up, like
-        Horovod."""
-        gradients = [self._gradient_of(p) for group in self._optimizer.param_groups
-                     for p in group["params"] if p.requires_grad]
-        with torch.no_grad():
-            for bucket in _buckets(gradients):
-                self._reduce_bucket(bucket)
-
-    def _gradient_of(self, parameter: torch.Tensor) -> torch.Tensor:
-        # A step may use other parameters on other ranks, but all ranks take part in each exchange.
-        if parameter.grad is None:
-            parameter.grad = torch.zeros_like(parameter)
-        if parameter.grad.is_sparse:
-            parameter.grad = parameter.grad.to_dense()
-        return parameter.grad
-
-    def _reduce_bucket(self, bucket: list[torch.Tensor]) -> None:
-        flat = torch.cat([gradient.reshape(-1) for gradient in bucket])
-        small, dtype = self._compression.compress(flat)
-        total: Any = self._compression.decompress(_reduce(small, self._op), dtype)
-        if self._op is Average and self._passes > 1:
-            total.div_(self._passes)
-        for gradient, part in zip(bucket, total.split([g.numel() for g in bucket])):
-            gradient.copy_(part.view_as(gradient))
-
-
-def _buckets(gradients: Iterable[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
-    """Groups neighbours of one type and device, in the given order, up to a maximum size."""
-    bucket: list[torch.Tensor] = []
-    total = 0
-    for gradient in gradients:
-        same = bool(bucket) and (bucket[0].dtype, bucket[0].device) == (gradient.dtype,
-                                                                       gradient.device)
-        gradient_bytes = gradient.numel() * gradient.element_size()
-        if bucket and (not same or total + gradient_bytes > _BUCKET_BYTES):
-            yield bucket
-            bucket, total = [], 0
-        bucket.append(gradient)
-        total += gradient_bytes
-    if bucket:
-        yield bucket
-
-
-class _DistributedOptimizer(torch.optim.Optimizer):
-    """A mixin that DistributedOptimizer() adds to the class of the optimizer."""
-
-    _gradients: _Gradients
-    _inner: Any  # The given optimizer, to which a scheduler may belong.
-    _synchronized: bool
-    _skip: bool
-
-    def synchronize(self) -> None:
-        """Reduces the gradients now, for code that clips or inspects them before step()."""
-        self._gradients.reduce()
-        self._synchronized = True
-
-    @contextlib.contextmanager
-    def skip_synchronize(self) -> Iterator[None]:
-        """In this block step() does not reduce the gradients, because synchronize() has been
-        called."""
-        self._skip = True
-        try:
-            yield
-        finally:
-            self._skip = False
-
-    def step(self, closure: Callable[[], float] | None = None) -> Any:
-        """Reduces the gradients, unless synchronize() has done so, and makes the step."""
-        if closure is not None:
-            raise ValueError("step() supports no closure, because gradients are reduced before the "
-                             "step")
-        if not self._skip and not self._synchronized:
-            self._gradients.reduce()
-        self._synchronized = False
-        # Otherwise the optimizer's scheduler warns that no step was made.
-        self._inner._opt_called = True
-        return super().step()
-
-    def zero_grad(self, *args: Any, **kwargs: Any) -> None:
-        self._synchronized = False
-        super().zero_grad(*args, **kwargs)
-
-
 def DistributedOptimizer(  # noqa: N802: Horovod's name.
         optimizer: torch.optim.Optimizer,
         named_parameters: Iterable[tuple[str, torch.nn.Parameter]] | None = None,
@@ -516,13 +422,11 @@ def DistributedOptimizer(  # noqa: N802: Horovod's name.
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"named_parameters has {twice!r} twice")
-    kind = type(optimizer)
-    subclass = type(kind.__name__, (_DistributedOptimizer, kind), {})
-    result: Any = object.__new__(subclass)
-    # A scheduler leaves a step() in the optimizer, which would hide ours.
-    result.__dict__.update((key, value) for key, value in optimizer.__dict__.items()
-                           if key != "step")
-    result._gradients = _Gradients(result, compression, op, backward_passes_per_step)
-    result._synchronized = result._skip = False
-    result._inner = optimizer
-    return result
+
+    def reduce(flat: torch.Tensor) -> torch.Tensor:
+        small, dtype = compression.compress(flat)
+        total = compression.decompress(_reduce(small, op), dtype)
+        average_of_passes = op is Average and backward_passes_per_step > 1
+        return total.div_(backward_passes_per_step) if average_of_passes else total
+
+    return optimizer_of_ranks(optimizer, reduce)
