@@ -22,7 +22,7 @@ class BoundedQueue {
   // REQUIRES: capacity > 0.
   explicit BoundedQueue(size_t capacity) : ring_(capacity) {}
 
-  // Blocks while the queue is full. False: the queue is closed and `value` was dropped.
+  // Blocks while the queue is full. Returns false if the queue is closed; `value` is then dropped.
   bool Push(T value) {
     MutexLock lock(&mutex_);
     while (!closed_ && size_ == ring_.size()) not_full_.Wait(&mutex_);
@@ -32,7 +32,7 @@ class BoundedQueue {
     return true;
   }
 
-  // Blocks while the queue is empty and open. nullopt: the queue is closed and empty.
+  // Blocks while the queue is empty and open. Returns nullopt once the queue is closed and empty.
   std::optional<T> Pop() {
     MutexLock lock(&mutex_);
     while (!closed_ && size_ == 0) not_empty_.Wait(&mutex_);

@@ -11,21 +11,21 @@
 namespace penstock {
 
 // Parses "262144", "256KiB", "1.5 GiB" or "64MB". Units are decimal or binary, in any case, and the
-// B is optional; a bare K, M, G or T is binary. kInvalidArgument: anything else. The message gives
-// an example.
+// B is optional; a bare K, M, G or T is binary. Returns kInvalidArgument for any other text, with
+// an example in the message.
 absl::StatusOr<uint64_t> ParseByteSize(absl::string_view text);
 
-// As ParseByteSize(). Also kInvalidArgument if the size is below `least`: the unit was probably
-// forgotten.
+// Like ParseByteSize(), but also returns kInvalidArgument if the size is below `least`: the unit
+// was probably forgotten.
 absl::StatusOr<uint64_t> ParseByteSizeFrom(absl::string_view text, uint64_t least);
 
-// As ParseByteSizeFrom(), but 0 is accepted: it has a meaning of its own.
+// Like ParseByteSizeFrom(), but also accepts 0, which has a meaning of its own.
 absl::StatusOr<uint64_t> ParseByteSizeOrZero(absl::string_view text, uint64_t least);
 
-// "0 B", "217 B", "4.0 KiB", "1.5 GiB".
+// Formats a size: "0 B", "217 B", "4.0 KiB", "1.5 GiB".
 std::string FormatByteSize(uint64_t bytes);
 
-// "1.5 GiB/s".
+// Formats a rate: "1.5 GiB/s".
 std::string FormatByteRate(double bytes_per_second);
 
 }  // namespace penstock

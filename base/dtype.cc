@@ -12,11 +12,11 @@ struct DtypeRow {
   size_t size;
 };
 
-// In the order of the enumerators of Dtype.
+// One row for each dtype, in the order of the enumerators of Dtype.
 constexpr std::array<DtypeRow, 7> kDtypes = {
     {{"u8", 1}, {"i8", 1}, {"bf16", 2}, {"f32", 4}, {"f64", 8}, {"i64", 8}, {"i32", 4}}};
 
-// In the order of the enumerators of WireDtype, which begin at 1.
+// Names in the order of the enumerators of WireDtype, which begin at 1.
 constexpr std::array<absl::string_view, 5> kWireDtypes = {"packed", "i8", "bf16", "f32", "f64"};
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace penstock {
 // The type of a tensor's elements. Numbers are little-endian.
 enum class Dtype : uint8_t { kU8, kI8, kBf16, kF32, kF64, kI64, kI32 };
 
-// Bytes of one element, and its name. In the order of the enumerators:
+// Return the bytes of one element, and the name of the type. Results in the order of the
+// enumerators:
 size_t DtypeSize(Dtype dtype);             // 1, 1, 2, 4, 8, 8, 4
 absl::string_view DtypeName(Dtype dtype);  // "u8", "i8", "bf16", "f32", "f64", "i64", "i32"
 
@@ -22,7 +23,7 @@ absl::string_view DtypeName(Dtype dtype);  // "u8", "i8", "bf16", "f32", "f64", 
 enum class WireDtype : uint8_t { kPacked = 1, kI8 = 2, kBf16 = 3, kF32 = 4, kF64 = 5 };
 
 absl::string_view WireDtypeName(WireDtype dtype);  // "packed", "i8", "bf16", "f32", "f64"
-// kInvalidArgument: an unknown name. The message lists the accepted names.
+// Returns kInvalidArgument for an unknown name. The message lists the accepted names.
 absl::StatusOr<WireDtype> ParseWireDtype(absl::string_view name);
 
 }  // namespace penstock

@@ -11,9 +11,10 @@
 
 namespace penstock {
 
-// On one line, or indented by `indent` spaces. Names of files and servers may be invalid UTF-8:
-// each invalid byte sequence becomes U+FFFD, where dump() alone would throw. DEL and U+0080 to
-// U+009F are escaped like the other control characters, so that a terminal can show the text.
+// Returns `json` on one line, or indented by `indent` spaces. Names of files and servers may be
+// invalid UTF-8: each invalid byte sequence becomes U+FFFD, where dump() alone would throw. DEL and
+// U+0080 to U+009F are escaped like the other control characters, so that a terminal can show the
+// text.
 template <typename Json>
 std::string JsonText(const Json& json, int indent = -1) {
   const std::string text =

@@ -47,7 +47,7 @@ class CondVar {
     condition_.wait(lock);
     lock.release();
   }
-  // As Wait(). False if `deadline` passed before a notification.
+  // Like Wait(), but returns false if `deadline` passes before a notification.
   bool WaitUntil(Mutex* mutex, std::chrono::steady_clock::time_point deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);

@@ -10,7 +10,7 @@ namespace {
 
 struct Character {
   uint32_t code = 0;
-  size_t bytes = 0;  // 0: the text does not begin with valid UTF-8.
+  size_t bytes = 0;  // 0 if the text does not begin with valid UTF-8.
 };
 
 // Decodes the character at the front of `text`. REQUIRES: `text` is not empty.

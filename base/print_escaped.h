@@ -48,7 +48,7 @@ Shown<T> Show(const T& value) {
 
 }  // namespace print_internal
 
-// As absl::FPrintF(), with Escaped() applied to every text among `args`. The format is a constant
+// Like absl::FPrintF(), but applies Escaped() to every text among `args`. The format is a constant
 // of the program. It is not escaped, so it may contain escape sequences.
 //
 //   PrintEscaped(stderr, "penstock: %s\n", status.message());

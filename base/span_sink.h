@@ -9,13 +9,14 @@
 
 namespace penstock {
 
-// A number that is shown beside a span's name: {"rows", 512}. If `what` is null, there is none.
+// A number that is shown beside a span's name: {"rows", 512}. If `what` is null, no number is
+// shown.
 struct SpanNumber {
   const char* what = nullptr;
   uint64_t value = 0;
 };
 
-// Receives spans. It must outlive every object that it is given to. If an object is given none, it
+// Receives spans. It must outlive every object that it is given to. An object without a SpanSink
 // traces nothing. Thread-safe.
 class SpanSink {
  public:

@@ -10,10 +10,10 @@
 
 namespace penstock {
 
-// The width for which output is made that does not look at its terminal.
+// Width of output that is made without regard to the terminal.
 inline constexpr size_t kUsualColumns = 80;
 
-// How much a terminal shows.
+// The number of rows and columns that a terminal shows.
 struct TerminalSize {
   size_t rows = 24;
   size_t columns = kUsualColumns;
@@ -27,8 +27,8 @@ TerminalSize SizeOfTerminal(int descriptor);
 // (https://no-color.org).
 bool ShowsColour(std::FILE* out);
 
-// Prints "PROGRAM: MESSAGE" and a line feed to stderr, with the program's name in red or yellow
-// where ShowsColour(). A std::string is printed on one line, a Multiline on several.
+// Prints "PROGRAM: MESSAGE" and a line feed to stderr, with the program's name in red or yellow if
+// ShowsColour(). A std::string is printed on one line, a Multiline on several.
 void PrintError(absl::string_view program, absl::string_view message);
 void PrintError(absl::string_view program, Multiline message);
 void PrintWarning(absl::string_view program, absl::string_view message);

@@ -12,34 +12,34 @@
 
 namespace penstock {
 
-// 1234567 as "1,234,567".
+// Formats 1234567 as "1,234,567".
 inline std::string Grouped(uint64_t count) {
   std::string digits = absl::StrCat(count);
   for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
   return digits;
 }
 
-// A number that is not negative, with three significant digits and without an exponent: "0.0123",
-// "48.1", "1,190".
+// Formats a number that is not negative with three significant digits and without an exponent:
+// "0.0123", "48.1", "1,190".
 inline std::string ThreeDigits(double value) {
   if (value >= 999.5) return Grouped(static_cast<uint64_t>(value + 0.5));
   return value < 1e-4 ? "0" : absl::StrFormat("%.3g", value);
 }
 
-// "1 record", "1,234 records".
+// Returns "1 record" or "1,234 records".
 inline std::string Counted(uint64_t count, absl::string_view one, absl::string_view many) {
   return absl::StrCat(Grouped(count), " ", count == 1 ? one : many);
 }
 
-// "1:02:03", "2:03".
+// Formats a time as "1:02:03" or "2:03".
 inline std::string ClockText(double seconds) {
   const auto whole = static_cast<int64_t>(seconds);
   if (whole < 3600) return absl::StrFormat("%d:%02d", whole / 60, whole % 60);
   return absl::StrFormat("%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-// `text` with "?" for every byte that is not printable ASCII, so that it can neither end a log line
-// nor control a terminal.
+// Returns `text` with "?" for every byte that is not printable ASCII, so that it can neither end a
+// log line nor control a terminal.
 inline std::string Printable(absl::string_view text) {
   std::string printable(text);
   for (char& c : printable) {

@@ -7,7 +7,8 @@
 namespace penstock {
 namespace {
 
-// How much of `text`, which is longer than that, stands on a line of `columns`.
+// Returns how many bytes of `text` fit on a line of `columns`. REQUIRES: `text` is longer than the
+// line.
 size_t LineEnd(absl::string_view text, size_t columns) {
   const size_t space = text.rfind(' ', columns);
   const bool parted = space != text.npos && text.find_first_not_of(' ') < space;

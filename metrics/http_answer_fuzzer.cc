@@ -1,4 +1,5 @@
-// Any request: the answer is one HTTP answer, and the page is made only for GET and HEAD.
+// Feeds any bytes as a request: the answer is one HTTP answer, and the page is made only for GET
+// and HEAD.
 #include <cstdint>
 #include <cstdlib>
 

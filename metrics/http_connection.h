@@ -31,11 +31,11 @@ class HttpConnection {
   HttpConnection(UniqueFd socket, std::string host);
 
   int socket() const { return socket_.get(); }
-  // False: the connection is over.
+  // False once the connection is closed.
   bool is_open() const { return socket_.valid(); }
-  // The events that poll() shall wait for.
+  // The events that poll() must wait for.
   short events() const;
-  // When it is closed, whatever state it is in.
+  // The time at which the connection is closed, whatever state it is in.
   Clock::time_point until() const { return until_; }
   const std::string& host() const { return host_; }
 

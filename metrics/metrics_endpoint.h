@@ -19,7 +19,7 @@ class HttpPort;
 // Thread-safe.
 class MetricsEndpoint {
  public:
-  // Called on that thread.
+  // Called on the endpoint's thread.
   using Collect = std::function<void(MetricFamilies&)>;
 
   // kInvalidArgument: `listen` is not HOST:PORT.

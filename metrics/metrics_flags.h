@@ -15,20 +15,20 @@ namespace penstock {
 struct MetricsFlags {
   std::string port = "off";
   std::string listen;
-  // Added to a port that is not 0, for programs of which several run on one machine.
+  // Added to a port that is not 0, so that several processes of one program can run on one machine.
   uint32_t offset = 0;
 
-  // kInvalidArgument: a flag is wrong; the message names it.
+  // Returns kInvalidArgument if a flag is wrong. The message names the flag.
   absl::Status Validate() const;
-  // HOST:PORT; empty if metrics are off. REQUIRES: Validate() is OK.
+  // Returns HOST:PORT; empty if metrics are off. REQUIRES: Validate() is OK.
   std::string address() const;
 };
 
 // `flags` must outlive `command`. Sets the group of the options that are added next.
 void AddMetricsFlags(CLI::App& command, MetricsFlags& flags);
 
-// Returns null if the flags say off. Errors are those of Validate() and MetricsEndpoint::Start(),
-// and name the flag.
+// Returns null if the flags turn metrics off. Errors are those of Validate() and
+// MetricsEndpoint::Start(), and name the flag.
 absl::StatusOr<std::unique_ptr<MetricsEndpoint>> StartMetrics(const MetricsFlags& flags,
                                                               MetricsEndpoint::Collect collect);
 

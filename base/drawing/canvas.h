@@ -47,7 +47,8 @@ class Canvas {
   // Draws one line of UTF-8 text. `top` is the top of its capital letters; `scale` is the size of a
   // pixel of the font.
   void Text(absl::string_view text, int left, int top, int scale, Color color);
-  // The same, read from bottom to top. `left` is where the tops of the capital letters are.
+  // Like Text(), but the line is read from bottom to top. `left` is the position of the tops of its
+  // capital letters.
   void TextUp(absl::string_view text, int left, int bottom, int scale, Color color);
 
  private:

@@ -25,12 +25,13 @@ constexpr int kGap = 12;
 constexpr int kScale = 2;
 constexpr int kTitleScale = 3;
 constexpr int kMaxNameWidth = 240;
-// The most rows or columns whose cells show counts, and the most that have names.
+// Cells show counts in grids of at most kMaxNumbered rows and columns. At most kMaxNamed rows or
+// columns have names.
 constexpr size_t kMaxNumbered = 40;
 constexpr size_t kMaxNamed = 200;
 constexpr int kNumberedCell = 44;  // Smallest side of a cell with a count.
 constexpr int kNamedCell = 20;     // Side of a cell without a count: one line of text.
-// Side of all cells together, if they have neither counts nor names.
+// Largest side of the whole grid if cells have neither counts nor names.
 constexpr int kMaxSide = 4000;
 
 size_t SideOf(const CountGrid& grid) {
@@ -147,7 +148,8 @@ class Drawing {
     }
   }
 
-  // The top of text that is centred in a cell that begins at `begin`.
+  // Returns the top of the capital letters of a line that is centred in the cell that begins at
+  // `begin`.
   int TextTop(int begin) const { return begin + (cell_ - kCapitalRows * kScale) / 2; }
 
   const CountGrid& grid_;

@@ -13,8 +13,8 @@ namespace penstock {
 struct CountGrid {
   std::string title;
   std::string subtitle;
-  std::string row_title;     // What the rows are, such as "true class".
-  std::string column_title;  // What the columns are, such as "predicted class".
+  std::string row_title;     // Title of the rows, such as "true class".
+  std::string column_title;  // Title of the columns, such as "predicted class".
   std::vector<std::string> row_names;
   std::vector<std::string> column_names;
   std::vector<uint64_t> counts;  // [row_names.size()][column_names.size()]

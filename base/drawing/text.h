@@ -20,7 +20,7 @@ int TextWidth(absl::string_view text, int scale);
 // Distance in pixels from the top of the capital letters of one line to that of the next.
 constexpr int LineHeight(int scale) { return (kGlyphRows + 3) * scale; }
 
-// `text` if it is at most `width` pixels wide, else its beginning and "...".
+// Returns `text` if it is at most `width` pixels wide. Otherwise returns its beginning and "...".
 std::string Shortened(absl::string_view text, int scale, int width);
 
 // Breaks `text` into lines of at most `width` pixels, at spaces where there are any. Text that does

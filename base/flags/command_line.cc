@@ -67,7 +67,7 @@ std::string NameOf(absl::string_view option) {
   return std::string(*absl::StrSplit(absl::StripPrefix(option, "--"), '=').begin());
 }
 
-// `line` up to the first # outside quotes.
+// Returns `line` up to the first # outside quotes.
 absl::string_view WithoutComment(absl::string_view line) {
   char quote = 0;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -114,7 +114,7 @@ class ConfigFile final : public CLI::ConfigBase {
 
   // Empty if no file was given.
   const std::string& path() const { return path_; }
-  // Where `name` is set: "FILE:3", or only the file if no line sets it.
+  // Returns the place that sets `name`: "FILE:3", or only the file if no line sets it.
   std::string PlaceOf(absl::string_view name) const {
     size_t number = 1;
     for (const absl::string_view line : absl::StrSplit(text_, '\n')) {
@@ -200,7 +200,7 @@ class Mistake {
                         flag ? "neither true nor false" : "not a valid value, or is too large");
   }
 
-  // Adds the line of the file, unless the option at the start of `message` is on the command line.
+  // Puts the file and line before `message`, unless the option at its start is on the command line.
   std::string InFile(const std::string& message) const {
     const std::string name = NameOf(message.substr(0, message.find_first_of(": ")));
     const bool given =
@@ -221,13 +221,13 @@ class Mistake {
 void LetTheLastOneCount(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_multi_option_policy() != CLI::MultiOptionPolicy::Throw) continue;
-    if (option->get_items_expected_max() > 1) continue;  // Takes several values.
+    if (option->get_items_expected_max() > 1) continue;  // It takes several values.
     option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
   for (CLI::App* command : app.get_subcommands({})) LetTheLastOneCount(*command);
 }
 
-// 0, or 1 with the reason on stderr.
+// Returns the exit code: 0, or 1 after printing the reason on stderr.
 int Report(const absl::Status& status, absl::string_view program) {
   if (status.ok()) return 0;
   PrintError(program, status.message());
@@ -238,10 +238,10 @@ std::vector<CommandPage> PagesOf(const CommandPages& commands) {
   return commands ? commands() : std::vector<CommandPage>();
 }
 
-// "evaluate" for "penstock-train evaluate".
+// Returns "evaluate" for "penstock-train evaluate".
 std::string NameOf(const CommandPage& page) { return page.name.substr(page.name.find(' ') + 1); }
 
-// The program's own page, which lists `commands` beside the subcommands of `app`.
+// Returns the program's own page, which lists `commands` beside the subcommands of `app`.
 CommandPage ProgramPage(const CLI::App& app, const std::vector<CommandPage>& commands) {
   CommandPage page = DescribeCommand(app);
   CommandGroup group = {"Other commands", {}};
@@ -271,7 +271,7 @@ void PrintHelp(const std::string& help) {
   }
 }
 
-// "0.1.0" of "penstock 0.1.0 (commit 0123abc)".
+// Returns "0.1.0" for "penstock 0.1.0 (commit 0123abc)".
 std::string VersionNumber(const CLI::App& app) {
   const std::vector<std::string> words = absl::StrSplit(app.version(), ' ');
   return words.size() < 2 ? "" : words[1];

@@ -19,11 +19,12 @@ inline constexpr int kUsageExitCode = 2;
 // The name that `word` most likely misspells; empty if no name is similar.
 std::string Nearest(absl::string_view word, const std::vector<std::string>& names);
 
-// The command line with `help COMMAND...` as `COMMAND... --help`. `argv` must outlive the result.
+// Returns the command line with `help COMMAND...` replaced by `COMMAND... --help`. `argv` must
+// outlive the result.
 std::vector<const char*> WithHelpAsOption(int argc, const char* const* argv);
 
-// Makes the pages of commands that a program takes as its first argument and parses by other Apps.
-// Called only for help, errors and WriteShellFiles(); may be null.
+// Returns the pages of commands that a program takes as its first argument and parses with other
+// Apps. It is called only for help, errors and WriteShellFiles(), and may be null.
 using CommandPages = std::function<std::vector<CommandPage>()>;
 
 // Parses the command line and runs the callbacks of `app`. Returns the exit code if the program is
@@ -33,7 +34,7 @@ using CommandPages = std::function<std::vector<CommandPage>()>;
 //   counts, unless the option takes several values.
 // - Errors go to stderr as "PROGRAM: ...", with the option that was probably meant, or with the
 //   line of the --config file.
-// - `PROGRAM --write-shell-files FOLDER` calls WriteShellFiles(), for those who build packages.
+// - `PROGRAM --write-shell-files FOLDER` calls WriteShellFiles(), for people who build packages.
 //
 // `commands` are listed in the help.
 std::optional<int> ParseCommandLine(CLI::App& app, absl::string_view program, int argc,

@@ -32,7 +32,7 @@ std::string OneLine(absl::string_view text) {
   return absl::StrJoin(absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty()), " ");
 }
 
-// CLI11 names a type after what it is stored in.
+// CLI11 names the type of an option after the type of the variable that stores it.
 std::string Placeholder(absl::string_view type) {
   if (type == "UINT" || type == "INT") return "N";
   if (type == "FLOAT") return "X";
@@ -40,7 +40,7 @@ std::string Placeholder(absl::string_view type) {
   return std::string(type);
 }
 
-// "{a,b}", "0..1024" or "POSITIVE", as validators describe themselves.
+// `rule` is "{a,b}", "0..1024" or "POSITIVE": validators describe themselves in this form.
 void AddRule(absl::string_view rule, OptionRow& row) {
   if (absl::ConsumePrefix(&rule, "{") && absl::ConsumeSuffix(&rule, "}")) {
     row.choices = absl::StrSplit(rule, ',');
@@ -78,7 +78,7 @@ OptionRow DescribeOption(const CLI::Option& option) {
   return row;
 }
 
-// The group of this title, which is added at the end if there is none.
+// Returns the group with this title. If there is none, adds it at the end.
 template <typename Group>
 Group& GroupOf(const std::string& title, std::vector<Group>& groups) {
   const auto group = std::ranges::find(groups, title, &Group::title);

@@ -16,11 +16,11 @@ struct OptionRow {
   std::string description;         // One line.
   std::vector<std::string> choices;
   std::string range;          // "0 to 1024", "above 0"; empty if every value is accepted.
-  std::string default_value;  // Empty if there is none.
-  std::string variable;       // The environment variable that gives the value; empty: none.
-  std::string excludes;       // The option that it cannot be combined with; empty: none.
+  std::string default_value;  // The value if the option is not given; empty if there is none.
+  std::string variable;  // The environment variable that gives the value; empty if there is none.
+  std::string excludes;  // The option that it cannot be combined with; empty if there is none.
   bool required = false;
-  bool repeated = false;  // It takes several values.
+  bool repeated = false;  // True if it takes several values.
 };
 
 struct OptionGroup {
@@ -30,7 +30,7 @@ struct OptionGroup {
 
 struct CommandSummary {
   std::string name;
-  std::string description;  // The first sentence.
+  std::string description;  // The first sentence of CommandPage::description.
 };
 
 struct CommandGroup {
@@ -40,11 +40,11 @@ struct CommandGroup {
 
 struct CommandPage {
   std::string name;         // "penstock stream".
-  std::string description;  // One paragraph, one line.
+  std::string description;  // One paragraph without line breaks.
   std::string usage;        // "penstock stream [OPTIONS] [DATASET]".
   std::vector<OptionGroup> groups;
   std::vector<CommandGroup> commands;
-  std::string footer;  // Examples, in lines of its own.
+  std::string footer;  // Examples, already broken into lines.
 };
 
 // Arguments come first, then the groups of options in one order for all commands. Options of the

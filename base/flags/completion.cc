@@ -20,7 +20,7 @@ std::vector<OptionRow> OptionsOf(const CommandPage& page) {
   return options;
 }
 
-// Options and commands that may come next.
+// Returns the options and commands that may come next, separated by spaces.
 std::string WordsOf(const CommandPage& page) {
   std::vector<std::string> words;
   for (const CommandGroup& group : page.commands) {
@@ -88,7 +88,7 @@ std::string ZshSpecs(const CommandPage& page) {
   return specs + "'*:file:_files'";
 }
 
-// A shell pattern of all commands below the program.
+// Returns a shell pattern that matches all commands below the program.
 std::string CommandPattern(const std::vector<CommandPage>& pages) {
   std::vector<std::string> names;
   for (size_t i = 1; i < pages.size(); ++i) names.push_back("'" + pages[i].name + "'");

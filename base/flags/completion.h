@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// `pages`: those of a program, of which the first is the program's own.
+// `pages` are all pages of one program. The first is the page of the program itself.
 std::string BashCompletion(const std::vector<CommandPage>& pages);
 std::string ZshCompletion(const std::vector<CommandPage>& pages);
 

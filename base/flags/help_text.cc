@@ -13,9 +13,9 @@ namespace {
 constexpr size_t kLeastColumns = 40;
 constexpr size_t kMostColumns = 100;  // Longer lines are hard to read.
 constexpr size_t kDescriptionColumn = 28;
-constexpr size_t kNoShortName = 4;  // The columns of "-o, ".
+constexpr size_t kNoShortName = 4;  // The width of "-o, ".
 
-// "  DECLARATION   DESCRIPTION", with the description in a column of its own.
+// Adds "  DECLARATION   DESCRIPTION", with the description in a column of its own.
 void AddEntry(const std::string& declaration, const std::string& description, size_t columns,
               std::string& text) {
   const std::string indent(kDescriptionColumn, ' ');

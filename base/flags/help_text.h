@@ -1,4 +1,4 @@
-// What --help prints.
+// Formats the text that --help prints.
 #ifndef PENSTOCK_BASE_FLAGS_HELP_TEXT_H_
 #define PENSTOCK_BASE_FLAGS_HELP_TEXT_H_
 
@@ -9,13 +9,14 @@
 
 namespace penstock {
 
-// In lines of at most `columns`, but for words and examples that are longer.
+// Lines have at most `columns` bytes, except where a word or an example is longer.
 std::string HelpText(const CommandPage& page, size_t columns);
 
-// "-o, --output FILE".
+// Returns "-o, --output FILE".
 std::string Declaration(const OptionRow& row);
 
-// "one of: a, b; default: a", as it stands in brackets behind a description; may be empty.
+// Returns the remarks that follow a description in brackets: "one of: a, b; default: a". May be
+// empty.
 std::string Remarks(const OptionRow& row);
 
 }  // namespace penstock

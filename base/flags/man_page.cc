@@ -10,12 +10,13 @@
 namespace penstock {
 namespace {
 
-// roff reads a backslash as an escape, and a dash of its own as a hyphen.
+// Escapes backslashes, which begin an escape in roff, and dashes, which roff would print as
+// hyphens.
 std::string Roff(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"\\", "\\e"}, {"-", "\\-"}});
 }
 
-// A line of text, which must not begin as a request does.
+// Returns one line of text. If it begins like a roff request, it is escaped.
 std::string Line(absl::string_view text) {
   const bool request = absl::StartsWith(text, ".") || absl::StartsWith(text, "'");
   return absl::StrCat(request ? "\\&" : "", Roff(text), "\n");

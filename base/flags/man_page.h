@@ -10,10 +10,11 @@
 
 namespace penstock {
 
-// "penstock-chess-generate" of "penstock chess generate".
+// Returns "penstock-chess-generate" for "penstock chess generate".
 std::string ManPageName(const CommandPage& page);
 
-// The page in section 1, as roff source. `pages`: those of the whole program, for SEE ALSO.
+// Returns the page as roff source, in section 1. `pages` are all pages of the program, for SEE
+// ALSO.
 std::string ManPage(const CommandPage& page, const std::vector<CommandPage>& pages,
                     absl::string_view version);
 

@@ -11,10 +11,11 @@
 
 namespace penstock {
 
-// Numbers from `least` to `most`. The help shows a range that has an end: "UINT:0..1024".
+// Accepts whole numbers from `least` to `most`. If the range has an end, the help shows it:
+// "UINT:0..1024".
 CLI::Validator WholeNumber(uint64_t least = 0, uint64_t most = UINT64_MAX);
 CLI::Validator Number(double least, double most = DBL_MAX);
-// Any finite number above 0.
+// Accepts any finite number above 0.
 CLI::Validator PositiveNumber();
 
 // Options of `app` and its subcommands that take a number and have no check of their own accept

@@ -1,4 +1,4 @@
-// The files by which a shell and man know a program.
+// Writes the files from which a shell completes a program's commands, and man shows its pages.
 #ifndef PENSTOCK_BASE_FLAGS_SHELL_FILES_H_
 #define PENSTOCK_BASE_FLAGS_SHELL_FILES_H_
 
@@ -17,7 +17,8 @@ namespace penstock {
 //   zsh/site-functions/_PROGRAM
 //   penstock/PROGRAM.json                  the pages as they are, for the reference in docs/
 //
-// `pages` are those of one program, its own first. `version`: "0.1.0".
+// `pages` are all pages of one program; the first is the page of the program itself. `version` is,
+// for example, "0.1.0".
 absl::Status WriteShellFiles(const std::vector<CommandPage>& pages, absl::string_view version,
                              const std::string& folder);
 

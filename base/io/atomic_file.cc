@@ -109,7 +109,7 @@ absl::Status SyncFolderOf(const std::string& path) {
   std::string folder = FolderOf(path);
   if (folder.empty()) folder = ".";
   UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // EINVAL: the file system cannot flush folders.
+  // EINVAL means that the file system cannot flush folders.
   if (!fd.valid() || (::fsync(fd.get()) != 0 && errno != EINVAL)) {
     return ErrnoToStatus(errno, absl::StrCat(folder, ": flush"));
   }

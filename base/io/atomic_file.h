@@ -46,8 +46,8 @@ class AtomicFile {
   std::string temporary_;  // Empty after Commit() or Discard().
 };
 
-// Given the name, without its folder, of a hidden file that a killed process left behind, returns
-// the final name. Empty: `hidden` is not such a file.
+// If `hidden` is the name, without its folder, of a hidden file that a killed process left behind,
+// returns the final name. Otherwise returns an empty string.
 std::string UnfinishedFileName(absl::string_view hidden);
 
 // Flushes the folder of `path`, so that names created, renamed or removed in it are on the disk.

@@ -26,7 +26,7 @@ class ByteSource {
   virtual absl::Status ReadAt(uint64_t offset, std::span<uint8_t> out) const = 0;
 };
 
-// The error of ReadAt() if a source of `actual_size` bytes does not have the requested range.
+// Returns the error of ReadAt() for a source of `actual_size` bytes that lacks the requested range.
 absl::Status ShortReadError(absl::string_view name, uint64_t offset, uint64_t size,
                             uint64_t actual_size);
 

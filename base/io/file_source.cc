@@ -12,7 +12,8 @@
 namespace penstock {
 
 absl::StatusOr<std::unique_ptr<FileSource>> FileSource::Open(const std::string& path) {
-  // O_NONBLOCK: without it, opening a pipe that has no writer would wait for ever. Files ignore it.
+  // Without O_NONBLOCK, opening a pipe that has no writer would wait for ever. Files ignore the
+  // flag.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat info;
   // open() reports "No such device or address" for a socket.

@@ -23,8 +23,8 @@ struct FileIdentity {
 // an error, whereas a mapping would end the process. Thread-safe.
 class FileSource : public ByteSource {
  public:
-  // Opens a regular file; links are followed. kNotFound, kPermissionDenied. kInvalidArgument:
-  // `path` is a folder, pipe, socket or device.
+  // Opens a regular file; links are followed. Returns kNotFound, kPermissionDenied, or
+  // kInvalidArgument if `path` is a folder, pipe, socket or device.
   static absl::StatusOr<std::unique_ptr<FileSource>> Open(const std::string& path);
   // Takes ownership of an open descriptor, with the same checks. `name` is for error messages.
   static absl::StatusOr<std::unique_ptr<FileSource>> FromDescriptor(UniqueFd fd, std::string name);

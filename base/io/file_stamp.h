@@ -20,7 +20,7 @@ struct FileStamp {
     return {info.st_dev, info.st_ino, info.st_size, Nanoseconds(info.st_mtim),
             Nanoseconds(info.st_ctim)};
   }
-  // The default stamp, which matches no file, if there is no file at `path`.
+  // Returns the default stamp, which matches no file, if there is no file at `path`.
   static FileStamp At(const std::string& path) {
     struct stat info;
     return stat(path.c_str(), &info) == 0 ? Of(info) : FileStamp();

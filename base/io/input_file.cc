@@ -57,7 +57,7 @@ absl::Status AwaitWriter(InputFile& input, const std::string& path, absl::Durati
 
 absl::StatusOr<InputFile> OpenInput(const std::string& path, absl::Duration patience,
                                     absl::Status (*interrupted)()) {
-  // O_NONBLOCK: without it, open() would wait for a writer for ever.
+  // Without O_NONBLOCK, open() would wait for a writer for ever.
   InputFile input{UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)), ""};
   if (!input.fd.valid()) return InputOpenError(errno, path);
   struct stat info {};

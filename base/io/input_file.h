@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-// How long a pipe may be without a writer.
+// Time that a pipe may be without a writer.
 inline constexpr absl::Duration kWriterPatience = absl::Seconds(10);
 
 struct InputFile {
@@ -31,8 +31,8 @@ absl::StatusOr<InputFile> OpenInput(const std::string& path,
                                     absl::Duration patience = kWriterPatience,
                                     absl::Status (*interrupted)() = nullptr);
 
-// Reads all of such a file. Errors as OpenInput(). kResourceExhausted: it has more than `max_bytes`
-// bytes.
+// Reads all of such a file. Returns the errors of OpenInput(), or kResourceExhausted if the file
+// has more than `max_bytes` bytes.
 absl::StatusOr<std::string> ReadInput(const std::string& path, uint64_t max_bytes,
                                       absl::Duration patience = kWriterPatience);
 

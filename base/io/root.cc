@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-// O_NONBLOCK: without it, opening a pipe that has no writer would wait for ever. Files ignore it.
+// Without O_NONBLOCK, opening a pipe that has no writer would wait for ever. Files ignore the flag.
 constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 absl::Status CheckPath(absl::string_view path) {
@@ -39,7 +39,7 @@ int OpenBeneath(int root, const std::string& path) {
   open_how how{};
   how.flags = kOpenFlags;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  // EAGAIN: the look-up raced with a rename elsewhere.
+  // EAGAIN means that the look-up raced with a rename elsewhere.
   for (int attempt = 0;; ++attempt) {
     int fd = static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof(how)));
     if (fd >= 0 || errno != EAGAIN || attempt == 16) return fd;
@@ -94,7 +94,7 @@ absl::StatusOr<std::unique_ptr<FileSource>> Root::OpenFile(absl::string_view pat
   bool walk = !use_openat2_;
   if (!walk) {
     fd = OpenBeneath(fd_.get(), name);
-    // EPERM: old container runtimes return it for system calls that they do not know.
+    // Old container runtimes return EPERM for system calls that they do not know.
     walk = fd < 0 && (errno == ENOSYS || errno == EPERM);
   }
   if (walk) fd = OpenPartByPart(fd_.get(), name);

@@ -19,7 +19,7 @@ namespace penstock {
 // Thread-safe.
 class Root {
  public:
-  // kNotFound, kPermissionDenied; kInvalidArgument: `folder` is not a folder.
+  // Returns kNotFound, kPermissionDenied, or kInvalidArgument if `folder` is not a folder.
   static absl::StatusOr<Root> Open(const std::string& folder);
 
   // Opens a regular file at `path`, relative to the root.

@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-// Errors as FileSource::Open(). Also kInvalidArgument for a file of more than `max_bytes` bytes:
-// "PATH: N bytes; LIMIT MAX_BYTES".
+// Returns the errors of FileSource::Open(). A file of more than `max_bytes` bytes is
+// kInvalidArgument: "PATH: N bytes; LIMIT MAX_BYTES".
 absl::StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t max_bytes,
                                          absl::string_view limit = "at most");
 

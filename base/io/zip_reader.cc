@@ -10,9 +10,9 @@
 namespace penstock {
 namespace {
 
-constexpr uint64_t kEndBytes = 22;  // The record at the end of an archive, without its comment.
+constexpr uint64_t kEndBytes = 22;  // The end record of an archive, without its comment.
 constexpr uint64_t kMaxCommentBytes = 65535;
-constexpr uint64_t kLocatorBytes = 20;  // Before that record, in zip64 archives.
+constexpr uint64_t kLocatorBytes = 20;  // The locator before the end record, in zip64.
 constexpr uint64_t kEnd64Bytes = 56;
 constexpr uint64_t kEntryBytes = 46;  // A directory entry, without its variable fields.
 constexpr uint64_t kLocalBytes = 30;

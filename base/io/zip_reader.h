@@ -15,7 +15,7 @@ namespace penstock {
 
 struct ZipMember {
   std::string name;
-  uint16_t method = 0;         // 0: stored. 8: deflated.
+  uint16_t method = 0;         // 0 if the member is stored, 8 if it is deflated.
   uint32_t crc = 0;            // CRC-32 of the unpacked bytes.
   uint64_t packed_size = 0;    // Bytes in the archive.
   uint64_t size = 0;           // Bytes when unpacked.

@@ -54,7 +54,8 @@ absl::Status ForBlocks(const ByteSource& source,
   return absl::OkStatus();
 }
 
-// Version, flags, method, time and date: the same fields in both headers of a member.
+// Appends the version, flags, method, time and date, which are the same in both headers of a
+// member.
 void PutHow(Fields& fields) { fields.U16(kVersion).U16(0).U16(0).U16(0).U16(kFirstDay); }
 
 }  // namespace

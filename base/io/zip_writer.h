@@ -23,7 +23,8 @@ namespace penstock {
 //   PENSTOCK_RETURN_IF_ERROR(zip.Finish());
 class ZipWriter {
  public:
-  // Errors as AtomicFile::Create(). The file appears complete, in Finish(), or not at all.
+  // Returns the errors of AtomicFile::Create(). The file appears complete, in Finish(), or not at
+  // all.
   static absl::StatusOr<ZipWriter> Create(const std::string& path);
 
   // Reads `source` twice, because its checksum is stored before its bytes.

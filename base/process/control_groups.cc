@@ -68,7 +68,7 @@ std::vector<std::string> ControlGroupFolders(const std::string& root, const std:
 std::optional<uint64_t> ReadNumber(const std::string& path) { return Number(FirstLine(path)); }
 
 double CoreQuota(const std::string& folder) {
-  // Version 2: "QUOTA PERIOD".
+  // Version 2 writes "QUOTA PERIOD".
   const std::vector<std::string> fields = absl::StrSplit(FirstLine(folder + "/cpu.max"), ' ');
   if (fields.size() == 2) return Quota(Number(fields[0]), Number(fields[1]));
   return Quota(ReadNumber(folder + "/cpu.cfs_quota_us"), ReadNumber(folder + "/cpu.cfs_period_us"));

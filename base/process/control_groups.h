@@ -15,15 +15,16 @@ namespace penstock {
 // top of the mount is then the container's group.
 std::vector<std::string> ControlGroupFolders(const std::string& root, const std::string& self);
 
-// Reads a file whose first line is a number. nullopt, which means no limit: "max", or no number.
+// Reads a file whose first line is a number. Returns nullopt, which means no limit, if the line is
+// "max" or no number.
 std::optional<uint64_t> ReadNumber(const std::string& path);
 
-// Cores that the group of `folder` may use at a time. May be fractional; infinity if there is no
-// limit.
+// Returns the number of cores that the group of `folder` may use at a time. It may be fractional,
+// and is infinity if there is no limit.
 double CoreQuota(const std::string& folder);
 
-// CPU time in seconds that the group's processes have used since the group was created, if the
-// kernel reports it.
+// Returns the CPU time in seconds that the group's processes have used since the group was created,
+// if the kernel reports it.
 std::optional<double> GroupCpuSeconds(const std::string& folder);
 
 }  // namespace penstock

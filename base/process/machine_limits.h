@@ -1,4 +1,4 @@
-// How much of its machine this process may use.
+// Finds out how many cores and how much memory this process may use.
 #ifndef PENSTOCK_BASE_PROCESS_MACHINE_LIMITS_H_
 #define PENSTOCK_BASE_PROCESS_MACHINE_LIMITS_H_
 
@@ -9,18 +9,18 @@ namespace penstock {
 
 struct MachineLimits {
   uint32_t cores = 1;      // At least 1. A fraction of a core is rounded up.
-  double exact_cores = 1;  // Not rounded.
+  double exact_cores = 1;  // The limit in cores, without rounding.
   uint64_t memory_bytes = 0;
 };
 
-// Where the limits are read from. Tests use folders of their own.
+// The places from which the limits are read. Tests use folders of their own.
 struct MachineLimitsSource {
   std::string cgroup_root = "/sys/fs/cgroup";
   std::string self_cgroup = "/proc/self/cgroup";
   std::string stat = "/proc/stat";
-  // 0: ask the kernel. Otherwise CPUs 0 to affinity_cores - 1 may be used.
+  // The process may use CPUs 0 to affinity_cores - 1. If 0, the kernel is asked for its CPUs.
   uint32_t affinity_cores = 0;
-  // Bytes. 0: ask the kernel.
+  // In bytes. If 0, the kernel is asked.
   uint64_t physical_memory = 0;
 };
 

@@ -12,7 +12,8 @@
 
 namespace penstock {
 
-// Bytes of address space that this process may map (RLIMIT_AS). nullopt: no limit.
+// Returns the bytes of address space that this process may map (RLIMIT_AS), or nullopt if there is
+// no limit.
 std::optional<uint64_t> AddressSpaceLimit();
 
 // Call it in main(), before threads are started. malloc reserves 64 MiB of addresses for each of up
@@ -25,8 +26,8 @@ struct AddressNeeds {
   uint64_t bytes = 0;
 };
 
-// kResourceExhausted: the message has the limit of address space, what is needed, and what to do.
-// `cure` completes "raise the limit, or".
+// Returns kResourceExhausted if address space is too small. The message has the limit, the need and
+// the remedy. `cure` completes "raise the limit, or".
 absl::Status CheckAddressSpace(const AddressNeeds& needs, absl::string_view cure);
 
 // Call it before gRPC is first used: without descriptors gRPC ends the process, and without threads

@@ -52,7 +52,7 @@ double StartTime() {
   return Now(CLOCK_REALTIME) - Now(CLOCK_BOOTTIME) + since_boot;
 }
 
-// The number of entries other than "." and "..". nullopt: the folder cannot be opened.
+// Returns the number of entries other than "." and "..", or nullopt if the folder cannot be opened.
 std::optional<uint32_t> EntriesOf(const char* path) {
   std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path), closedir);
   if (folder == nullptr) return std::nullopt;

@@ -1,4 +1,4 @@
-// How much of its machine this process uses.
+// Reads which resources this process uses.
 #ifndef PENSTOCK_BASE_PROCESS_PROCESS_STATS_H_
 #define PENSTOCK_BASE_PROCESS_PROCESS_STATS_H_
 
@@ -12,10 +12,10 @@ struct ProcessStats {
   double start_time_seconds = 0;  // When the process started, in seconds since 1970.
   uint32_t threads = 0;
   uint32_t open_files = 0;        // File descriptors.
-  uint32_t open_files_limit = 0;  // The soft limit.
+  uint32_t open_files_limit = 0;  // The soft limit of file descriptors.
 };
 
-// The soft limit of file descriptors.
+// Returns the soft limit of file descriptors.
 uint64_t DescriptorLimit();
 // Raises the soft limit to the hard limit.
 void RaiseDescriptorLimit();

@@ -10,9 +10,9 @@
 
 namespace penstock {
 
-// The state at one moment.
+// The state of one set of CPUs at one moment.
 struct SharedCpu {
-  std::string group;        // Folder of a control group. Empty: the whole machine.
+  std::string group;        // Folder of a control group; empty for the whole machine.
   double cores = 0;         // The group's limit, or the number of CPUs that this process may use.
   double busy_seconds = 0;  // Use of these CPUs by all programs, since some fixed moment.
 };
@@ -21,10 +21,10 @@ struct SharedCpu {
 // the kernel does not report are left out.
 std::vector<SharedCpu> ReadSharedCpu(const MachineLimitsSource& source = {});
 
-// The use between two moments.
+// The use of one set of CPUs between two moments.
 struct CpuUse {
-  bool of_group = false;  // True: a control group's. False: the machine's.
-  double cores = 0;       // 0: the kernel reports nothing.
+  bool of_group = false;  // True for a control group, false for the whole machine.
+  double cores = 0;       // 0 if the kernel reports nothing.
   double busy_cores = 0;
   double share() const { return cores > 0 ? busy_cores / cores : 0; }
 };

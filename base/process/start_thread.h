@@ -15,11 +15,11 @@
 
 namespace penstock {
 
-// kResourceExhausted. The message says what the thread was for, the system's reason, and which
-// limits to raise.
+// Returns kResourceExhausted. The message says what the thread was for, the system's reason, and
+// which limits to raise.
 absl::Status NoThreadError(absl::string_view what, const std::error_code& reason);
 
-// Runs `run` on a new thread; `run` may accept a std::stop_token. Errors as NoThreadError(), where
+// Runs `run` on a new thread; `run` may accept a std::stop_token. Returns NoThreadError() where
 // std::jthread would throw. `what` says in that message what the thread is for. It completes
 // "cannot start a thread", for example "that decodes".
 template <typename Run>

@@ -24,7 +24,7 @@ class StopSignals {
   // Signals within this time are one request.
   static constexpr std::chrono::milliseconds kOneRequest{1000};
 
-  // SIGINT, SIGTERM and SIGUSR1, and SIGHUP unless it is ignored, as under nohup(1).
+  // Returns SIGINT, SIGTERM and SIGUSR1, and also SIGHUP unless it is ignored, as under nohup(1).
   static sigset_t Set();
 
   // Call it for each signal `number` that arrives. Returns what the program must do.

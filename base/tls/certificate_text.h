@@ -16,13 +16,13 @@ struct CertificateDates {
 };
 CertificateDates DatesOf(const X509* certificate);
 
-// "2026-11-21 15:04:05 UTC".
+// Formats a time as "2026-11-21 15:04:05 UTC".
 std::string FormatCertificateTime(absl::Time time);
 
-// The hosts that the certificate is for: "a.example, 10.0.0.1". Its subject if it has no
-// alternative names.
+// Returns the hosts that the certificate is for: "a.example, 10.0.0.1". If it has no alternative
+// names, returns its subject.
 std::string CertificateNames(const X509* certificate);
-// The subject, and the issuer, on one line: "CN = our CA".
+// These return the subject and the issuer, each on one line: "CN = our CA".
 std::string CertificateSubject(const X509* certificate);
 std::string CertificateIssuer(const X509* certificate);
 

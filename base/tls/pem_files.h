@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-// A path may be empty: there is no such file. `cert` and `key` are given together or not at all.
+// A path is empty if there is no such file. `cert` and `key` are given together or not at all.
 struct PemPaths {
   std::string cert = {};
   std::string key = {};
@@ -44,8 +44,8 @@ struct PemTexts {
 // kInternal: OpenSSL cannot create a TLS context.
 absl::StatusOr<PemTexts> LoadPemFiles(const PemPaths& paths, absl::Time now);
 
-// As LoadPemFiles(). Then `context` uses the certificate and its key, but not `ca`. After an error,
-// `context` has no key and presents no certificate.
+// Like LoadPemFiles(). Then `context` uses the certificate and its key, but not `ca`. After an
+// error, `context` has no key and presents no certificate.
 absl::StatusOr<PemTexts> UsePemFiles(const PemPaths& paths, absl::Time now, SSL_CTX* context);
 
 // Detects that files were replaced. A certificate and its key cannot be replaced in one step. While
@@ -54,8 +54,8 @@ class PemWatcher {
  public:
   explicit PemWatcher(PemPaths paths) : paths_(std::move(paths)) {}
 
-  // The texts of the files at the first call, and whenever they have changed since the last
-  // successful call. Else nullopt.
+  // Returns the texts of the files at the first call, and whenever they have changed since the last
+  // successful call. Otherwise returns nullopt.
   absl::StatusOr<std::optional<PemTexts>> Poll();
 
  private:

@@ -14,7 +14,7 @@ UniqueFd Connect(const std::string& address, const char* from = "127.0.0.1");
 
 // Returns false if the other side has closed.
 bool Send(const UniqueFd& connection, const std::string& bytes);
-// All that comes until the other side closes, or until nothing more has come for a minute.
+// Returns all bytes that arrive until the other side closes, or until none has come for a minute.
 std::string ReadToEnd(const UniqueFd& connection);
 
 // Returns the answer's status line, headers and body. Empty if 127.0.0.1:PORT, with the port of
