@@ -20,7 +20,8 @@ inline constexpr char kStartFen[] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR
 //   - the side that is not to move is in check
 //   - a castling right without king and rook on their home squares
 //   - an en-passant square that no pawn has just jumped over
-// kInvalidArgument. The message names the field and, if there is one, the offending character.
+// Returns kInvalidArgument for all of these. The message names the field and, if there is one, the
+// offending character.
 absl::StatusOr<Position> ParseFen(absl::string_view fen);
 
 // Writes a FEN: ParseFen(FormatFen(p)) == p.

@@ -31,10 +31,10 @@ Position Play(const Position& position, const Move& move);
 // Whether neither side can ever mate: only kings, or one knight or bishop beside them.
 bool IsDeadByMaterial(const Position& position);
 
-// UCI notation: "e2e4", "e7e8q".
+// Returns the move in UCI notation: "e2e4", "e7e8q".
 std::string FormatMove(const Move& move);
 
-// The legal move with the UCI notation `text`, or nullopt.
+// Returns the legal move with the UCI notation `text`, or nullopt.
 std::optional<Move> FindMove(const Position& position, absl::string_view text);
 
 }  // namespace penstock::chess

@@ -37,8 +37,8 @@ class SlowBoard {
     }
   }
 
-  // For k = 0 and 1, whether the piece stands on the plane's square; for k = 2 and 3, whether any
-  // such piece reaches the square.
+  // For k = 0 and 1, returns whether the piece stands on the plane's square; for k = 2 and 3,
+  // whether any such piece reaches the square.
   bool Bit(int square, int t, int k) const {
     const char white = "PNBRQK"[t];
     const char piece = k % 2 == 0 ? white : static_cast<char>(std::tolower(white));

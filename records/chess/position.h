@@ -24,7 +24,7 @@ constexpr int FileOf(Square square) { return square & 7; }
 constexpr int RankOf(Square square) { return square >> 3; }
 constexpr Bitboard Bit(Square square) { return Bitboard{1} << square; }
 
-// "e4".
+// Returns the name of a square, such as "e4".
 std::string SquareName(Square square);
 
 // Castling rights: bits of Position::castling, in the order of FEN and of the flags.
@@ -39,9 +39,9 @@ struct Piece {
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
-// One of "PNBRQK" for White, in lower case for Black.
+// Returns a letter of "PNBRQK" for White, in lower case for Black.
 char PieceLetter(Piece piece);
-// nullopt: `letter` is no piece letter.
+// Returns nullopt if `letter` is no piece letter.
 std::optional<Piece> PieceOfLetter(char letter);
 
 struct Position {

@@ -20,7 +20,7 @@ struct Score {
 
 // Parses "+36", "-68" or "0" (centipawns), "#+5" or "#-3" (mate in 5 by White, in 3 by Black), and
 // "#+0" or "#-0" (mate on the board). The sign of a mate is the winner's and must be there.
-// Magnitudes are at most 1,000,000. kInvalidArgument: anything else.
+// Magnitudes are at most 1,000,000. Returns kInvalidArgument for any other text.
 absl::StatusOr<Score> ParseScore(absl::string_view text);
 
 // ParseScore(FormatScore(s)) == s. A mate stored as 0, which ParseScore() never returns, becomes

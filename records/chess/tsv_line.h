@@ -16,8 +16,8 @@ struct PackedPosition {
   int64_t s;
 };
 
-// `line` has no line feed; one '\r' at the end is ignored. kInvalidArgument. The message says which
-// part is wrong, and why.
+// `line` has no line feed; one '\r' at the end is ignored. Returns kInvalidArgument if the line is
+// wrong. The message says which part is wrong, and why.
 absl::StatusOr<PackedPosition> ParseTsvLine(absl::string_view line);
 
 }  // namespace penstock::chess

@@ -23,10 +23,10 @@ enum class Container : uint8_t {
 
 inline constexpr uint32_t kNumContainers = 6;
 
-// "TFRecord", "gzip", "zstd", "WebDataset", "fixed", "image file".
+// Returns "TFRecord", "gzip", "zstd", "WebDataset", "fixed" or "image file".
 absl::string_view ContainerName(Container container);
 
-// The container of a TFRecord file with this compression.
+// Returns the container of a TFRecord file with this compression.
 Container ContainerOf(Compression compression);
 
 // Whether the container holds TFRecord frames, compressed or not. Records of other containers are
@@ -37,8 +37,8 @@ bool HoldsFrames(Container container);
 Compression CompressionOf(Container container);
 
 // Detects the container from the first bytes of a file: a TFRecord file, compressed or not, or a
-// tar. kFixed and kImageFile cannot be detected. An unknown file is taken for kTfRecord. Errors as
-// ByteSource::ReadAt().
+// tar. kFixed and kImageFile cannot be detected. An unknown file is taken for kTfRecord. Errors are
+// those of ByteSource::ReadAt().
 absl::StatusOr<Container> DetectContainer(const ByteSource& source);
 
 }  // namespace penstock

@@ -27,7 +27,7 @@ std::vector<uint8_t> Bytes(absl::string_view text) {
 
 std::string Text(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
 
-// The payloads of a file, or the error that ended reading.
+// Returns the payloads of a file, or the error that ended reading.
 absl::StatusOr<std::vector<std::string>> ReadAll(const ByteSource& source,
                                                  const StoredRecords& stored) {
   absl::StatusOr<ShardReader> reader = ShardReader::Create(source, stored);

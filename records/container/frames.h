@@ -16,15 +16,15 @@
 
 namespace penstock {
 
-// What you must know about a file to cut its records.
+// The facts about a file that are needed to cut its records.
 struct StoredRecords {
   Container container = Container::kTfRecord;
-  uint64_t record_bytes = 0;    // kFixed: bytes of each record.
-  absl::string_view path = {};  // kImageFile: path of the file. Must outlive this struct.
-  uint32_t label = 0;           // kImageFile: number of its class.
+  uint64_t record_bytes = 0;    // Only for kFixed: bytes of each record.
+  absl::string_view path = {};  // Only for kImageFile: path of the file. It must outlive this.
+  uint32_t label = 0;           // Only for kImageFile: number of the file's class.
 };
 
-// Returns `stored` if it is set, else what the first bytes of the file say. Errors as
+// Returns `stored` if it is set, and otherwise what DetectContainer() finds. Errors are those of
 // DetectContainer().
 absl::StatusOr<StoredRecords> StoredAs(const ByteSource& source,
                                        const std::optional<StoredRecords>& stored);
@@ -36,7 +36,7 @@ std::unique_ptr<RecordCutter> NewCutter(const StoredRecords& stored, SampleKeys*
 
 // Fills `frames` with the records of `bytes` as uncompressed TFRecord frames.
 // kDataLoss: the bytes are damaged, or their records have other sizes.
-// kResourceExhausted: as Decompressor::Step().
+// kResourceExhausted: as for Decompressor::Step().
 // REQUIRES: stored.container is not kTfRecord, whose bytes already are frames.
 absl::Status MakeFrames(const StoredRecords& stored, std::span<const uint8_t> bytes,
                         std::span<uint8_t> frames);

@@ -23,7 +23,8 @@ class PaxRecords {
   // `text` must outlive this object and the records that it returns.
   explicit PaxRecords(absl::string_view text) : left_(text) {}
 
-  // Reads the next record. False at the end, or if a record is malformed; failed() is then true.
+  // Reads the next record. Returns false at the end, or if a record is malformed; failed() is then
+  // true.
   bool Next(PaxRecord& record);
   bool failed() const { return failed_; }
 

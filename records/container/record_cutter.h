@@ -17,12 +17,13 @@ class RecordCutter {
   struct Cut {
     enum class What : uint8_t { kRecord, kMore, kEnd };
     What what = What::kEnd;
+    // The meaning depends on `what`.
     // kRecord: bytes up to the end of the record, including everything before the record.
     // kMore: bytes that the next call needs, more than bytes.size(). If the file has fewer bytes,
     // pass all that are left, with `at_end`.
     // kEnd: all of `bytes`. Neither they nor anything after them holds a record.
     uint64_t size = 0;
-    // kRecord: a serialized tf.train.Example, valid until the next call.
+    // A serialized tf.train.Example, valid until the next call. Set only for kRecord.
     std::span<const uint8_t> payload;
   };
 

@@ -48,7 +48,7 @@ class Sample {
 
  private:
   struct Part {
-    size_t name, name_size;  // Where the extension is in names_.
+    size_t name, name_size;  // Position of the extension in names_.
     uint64_t data, size;
   };
   absl::string_view NameOf(const Part& part) const {

@@ -17,13 +17,13 @@ namespace penstock {
 class ShardReader {
  public:
   // If `stored` is unset, the container is detected from the first bytes of the file. `source` must
-  // outlive the reader. Errors as DetectContainer().
+  // outlive the reader. Errors are those of DetectContainer().
   static absl::StatusOr<ShardReader> Create(const ByteSource& source,
                                             const std::optional<StoredRecords>& stored = {});
 
-  // True: `record` is filled, and valid until the next call. Its offset counts bytes of the file,
-  // or of the decompressed data if the file is compressed. False: a clean end. Errors as
-  // TfRecordReader::Next().
+  // Returns true if it has filled `record`, which is then valid until the next call. The offset of
+  // a record counts bytes of the file, or of the decompressed data if the file is compressed.
+  // Returns false at a clean end. Errors are those of TfRecordReader::Next().
   absl::StatusOr<bool> Next(Record& record);
 
  private:
@@ -33,7 +33,7 @@ class ShardReader {
   absl::Status Fill(uint64_t size);
 
   const ByteSource* source_;
-  // Null if the file does not hold frames. The members below are then used.
+  // Null if the file does not hold frames; the members below are then used.
   std::unique_ptr<TfRecordReader> frames_;
   std::unique_ptr<RecordCutter> cutter_;
   std::vector<uint8_t> buffer_;  // The bytes of the source from offset_ on.

@@ -19,7 +19,7 @@ absl::string_view FieldText(std::span<const uint8_t> block, Field field) {
   return {reinterpret_cast<const char*>(block.data()) + field.begin, field.size};
 }
 
-// The field up to its first NUL, or all of it.
+// Returns the field up to its first NUL, or all of it.
 absl::string_view NameIn(absl::string_view field) { return field.substr(0, field.find('\0')); }
 
 // The field is big-endian. The first bit marks the format and is skipped; the second bit is the
@@ -34,7 +34,7 @@ std::optional<uint64_t> ParseBase256(absl::string_view field) {
   return value;
 }
 
-// Octal digits after optional spaces, up to a space or NUL. A blank field is 0.
+// Parses octal digits after optional spaces, up to a space or NUL. A blank field is 0.
 std::optional<uint64_t> ParseOctal(absl::string_view field) {
   field.remove_prefix(std::min(field.find_first_not_of(' '), field.size()));
   uint64_t value = 0;  // At most 36 bits.
@@ -52,7 +52,7 @@ std::optional<uint64_t> ParseNumber(absl::string_view field) {
 
 struct Sums {
   uint32_t bytes = 0;  // Sum of the bytes as numbers from 0 to 255.
-  uint32_t high = 0;   // How many bytes have their first bit set.
+  uint32_t high = 0;   // Number of bytes that have their first bit set.
 };
 
 Sums SumOf(std::span<const uint8_t> bytes) {

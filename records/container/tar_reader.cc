@@ -24,7 +24,7 @@ bool IsZero(std::span<const uint8_t> bytes) {
 // Whether the header describes the next member, or all members, instead of being one.
 bool IsExtra(char type) { return absl::string_view("LKxg").find(type) != absl::string_view::npos; }
 
-// Why a member of this type is refused. Empty for files and directories.
+// Returns why a member of this type is refused. Empty for files and directories.
 std::string Refusal(char type) {
   switch (type) {
     case '0':

@@ -17,10 +17,10 @@ namespace penstock {
 // A regular file. Offsets are in bytes from the front of the archive's bytes.
 struct TarMember {
   absl::string_view name;  // Valid until the next call of the reader.
-  uint64_t data = 0;       // Where its bytes begin. All of them are available.
+  uint64_t data = 0;       // Offset of its bytes. All of them are available.
   uint64_t size = 0;
 
-  // Where the next header begins, if there is one.
+  // Offset of the next header, if there is one.
   uint64_t end() const { return data + (size + kTarBlock - 1) / kTarBlock * kTarBlock; }
 };
 
@@ -52,12 +52,12 @@ class TarReader {
   void Reset();
 
  private:
-  // kMember: there is a header at the position.
+  // Returns kMember if there is a header at the position.
   absl::StatusOr<Found> FindHeader(std::span<const uint8_t> bytes, bool at_end);
-  // kMember: the `size` bytes after the header of `name` are available too.
+  // Returns kMember if the `size` bytes after the header of `name` are available too.
   absl::StatusOr<Found> FindData(absl::string_view name, uint64_t size,
                                  std::span<const uint8_t> bytes, bool at_end);
-  // kMember: the extra header at the position has been read and passed.
+  // Returns kMember once the extra header at the position has been read and passed.
   absl::StatusOr<Found> ReadExtra(const TarHeader& header, std::span<const uint8_t> bytes,
                                   bool at_end);
   absl::Status TakeExtra(char type, absl::string_view text);
@@ -77,10 +77,10 @@ class TarReader {
   uint64_t needed_ = 0;
   std::string name_;  // Name of the member at the position.
 
-  // What extra headers say about the member at the position.
+  // The facts that extra headers state about the member at the position.
   struct Extra {
     bool any = false;
-    bool name = false;  // The name is in name_.
+    bool name = false;  // True if the name is in name_.
     bool sparse = false;
     std::optional<uint64_t> size;
   };

@@ -8,11 +8,11 @@
 
 namespace penstock {
 
-// The target size of a chunk, in bytes, for a dataset of `total_bytes`: 256 KiB, or more if there
-// would otherwise be more than 2^22 chunks. For less than 64 MiB of data, it is at most 1/4096 of
-// the data, but at least 4 KiB, so that each of 64 lanes has several windows. The size is a power
-// of two, so that one shard more or less rarely changes it: the results of an interrupted index run
-// are reused only for the same size.
+// Returns the target size of a chunk, in bytes, for a dataset of `total_bytes`: 256 KiB, or more if
+// there would otherwise be more than 2^22 chunks. For less than 64 MiB of data, it is at most
+// 1/4096 of the data, but at least 4 KiB, so that each of 64 lanes has several windows. The size is
+// a power of two, so that one shard more or less rarely changes it: the results of an interrupted
+// index run are reused only for the same size.
 constexpr uint64_t ChunkTarget(uint64_t total_bytes) {
   constexpr uint64_t kFull = uint64_t{256} << 10;
   if (total_bytes < uint64_t{64} << 20) {

@@ -25,7 +25,7 @@ std::string NameOf(const std::vector<std::string>& names, size_t label) {
   return label < names.size() ? absl::StrCat("'", names[label], "'") : "none";
 }
 
-// The error for two lists that differ. REQUIRES: they differ.
+// Returns the error for two lists that differ. REQUIRES: they differ.
 absl::Status Differ(const std::string& file, const std::vector<std::string>& names,
                     const std::string& other, const std::vector<std::string>& other_names) {
   size_t label = 0;

@@ -24,17 +24,17 @@ inline constexpr size_t kMaxClassNamesBytes = size_t{16} << 20;
 // line feed or carriage return. A name may be empty, and need not be UTF-8.
 absl::Status CheckClassNames(std::span<const std::string> names);
 
-// The text of a file with these names. REQUIRES: CheckClassNames() is OK.
+// Returns the text of a file with these names. REQUIRES: CheckClassNames() is OK.
 std::string ClassNamesText(std::span<const std::string> names);
 
 // Reads the names in the file at `path`. Ignores carriage returns before line feeds, and empty
 // lines at the end. Every error names the file.
-// Errors as FileSource::Open(). kInvalidArgument: CheckClassNames() fails, there are no names, or a
-// name that is not empty appears twice.
+// Returns the errors of FileSource::Open(). Also returns kInvalidArgument if CheckClassNames()
+// fails, there are no names, or a name that is not empty appears twice.
 absl::StatusOr<std::vector<std::string>> ReadClassNames(const std::string& path);
 
 // Reads the names in the classes.txt beside each of `files`. Returns no names if there is no such
-// file. Errors as ReadClassNames(). Also kInvalidArgument: two of these files differ.
+// file. Returns the errors of ReadClassNames(), and kInvalidArgument if two of these files differ.
 absl::StatusOr<std::vector<std::string>> ClassNamesBeside(std::span<const std::string> files);
 
 }  // namespace penstock

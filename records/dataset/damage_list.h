@@ -9,26 +9,27 @@
 
 namespace penstock {
 
-// A range of bytes in a shard without readable records.
+// A range of bytes in a shard that was lost to damage.
 struct DamagedRange {
   std::string file;
   uint64_t offset = 0;  // Offset in the file.
   uint64_t bytes = 0;
-  uint64_t record = 0;  // Number of the first in its file, if all framing before it was intact.
+  // Number in the file of the first lost record, if all framing before it was intact.
+  uint64_t record = 0;
   // Number of records lost in these bytes. If the records could not be told apart (broken framing,
   // or a member that cannot be decompressed), not all are counted.
   uint64_t records = 0;
   bool all_counted = false;
-  bool to_end = false;  // The range ends the shard: nothing after the damage could be read.
+  bool to_end = false;  // True if the range ends the shard: nothing after the damage could be read.
   std::string reason;
 };
 
-// What was lost to damage.
+// The number of bytes and records that were lost to damage.
 struct DamageLoss {
   uint64_t places = 0;  // Number of ranges, as in DamageList.
   uint64_t bytes = 0;
   uint64_t records = 0;
-  bool all_counted = true;  // False: the number of lost records is, or may be, higher.
+  bool all_counted = true;  // False if more records are, or may be, lost.
 };
 
 // Counts all damaged ranges, but lists only the first ones: a wrong --holdout-feature damages every

@@ -14,14 +14,14 @@ namespace penstock {
 
 struct DatasetFiles {
   std::vector<std::string> paths;
-  std::vector<uint32_t> labels;  // For image files, one for each path. Else empty.
+  std::vector<uint32_t> labels;  // For image files, the class of each path; otherwise empty.
   std::vector<std::string> class_names;
 };
 
 // If options.stored is kImageFile, returns the images of a folder with the classes of
-// ListImageFolder(). Else returns ListShards(), with ClassNamesBeside() them. Errors as those
-// functions. Also kInvalidArgument: an image folder is not the only path, or has more than
-// kMostImageFiles images.
+// ListImageFolder(). Otherwise returns ListShards(), with ClassNamesBeside() them. Errors are those
+// of these functions. Also returns kInvalidArgument if an image folder is not the only path, or has
+// more than kMostImageFiles images.
 absl::StatusOr<DatasetFiles> ListDatasetFiles(std::span<const std::string> paths,
                                               const IndexOptions& options);
 

@@ -14,7 +14,8 @@ namespace penstock {
 // Compares each shard with the first shard that has features. Not thread-safe.
 class FeatureAgreement {
  public:
-  // kInvalidArgument: see FeatureDifference(). The message names both shards and the feature.
+  // Returns kInvalidArgument if the features differ (FeatureDifference()). The message names both
+  // shards and the feature.
   absl::Status Add(const std::string& shard, const FeatureSummary& features) {
     if (first_.features.empty()) {
       first_shard_ = shard;

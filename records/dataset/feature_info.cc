@@ -42,7 +42,8 @@ std::string Title(const FeatureInfo& feature) {
   return absl::StrCat(feature.feature_list ? "feature list '" : "'", feature.name, "'");
 }
 
-// Describes the first feature of both that has no type in common. Empty if there is none.
+// Describes the first feature of both that has no type in common. Returns an empty string if there
+// is none.
 std::string TypeDifference(const FeatureSummary& a, const FeatureSummary& b) {
   for (const FeatureInfo& feature : a.features) {
     const FeatureInfo* other = nullptr;
@@ -60,8 +61,8 @@ std::string TypeDifference(const FeatureSummary& a, const FeatureSummary& b) {
   return "";
 }
 
-// Describes the first feature that is in all records of `has` and in none of `lacks`. Empty if
-// there is none.
+// Describes the first feature that is in all records of `has` and in none of `lacks`. Returns an
+// empty string if there is none.
 std::string PresenceDifference(const FeatureSummary& has, const FeatureSummary& lacks,
                                absl::string_view which, absl::string_view other) {
   for (const FeatureInfo& feature : has.features) {

@@ -1,4 +1,4 @@
-// What is known about the features of a dataset. Used for defaults and for messages.
+// Describes the features of a dataset, for defaults and for messages.
 #ifndef PENSTOCK_RECORDS_DATASET_FEATURE_INFO_H_
 #define PENSTOCK_RECORDS_DATASET_FEATURE_INFO_H_
 
@@ -16,14 +16,14 @@ namespace penstock {
 inline constexpr absl::string_view kImageFeature = "image/encoded";
 // The usual name of the feature with the image's class.
 inline constexpr absl::string_view kImageLabel = "image/class/label";
-// The usual names in a WebDataset: of a sample's image (alternatives), and of its class.
+// The usual names of a sample's image (alternatives) and of its class in a WebDataset.
 inline constexpr absl::string_view kSampleImage = "jpg|jpeg|png";
 inline constexpr absl::string_view kSampleClass = "cls";
 
 // The form of a dataset's payloads.
 enum class RecordFormat : uint8_t {
   kExample = 0,  // A tf.train.Example or SequenceExample.
-  kRaw = 1,      // Anything. The payload is the one bytes feature, kRawFeature.
+  kRaw = 1,      // Any bytes. The payload is the one bytes feature, kRawFeature.
 };
 
 struct ValueRange {
@@ -31,7 +31,7 @@ struct ValueRange {
   uint32_t max = 0;
 
   bool fixed() const { return min == max; }
-  // "3" or "3-9".
+  // Returns "3" or "3-9".
   std::string ToText() const;
 
   friend bool operator==(const ValueRange&, const ValueRange&) = default;
@@ -41,9 +41,9 @@ struct ValueRange {
 struct FeatureInfo {
   std::string name;
   std::string type;  // "bytes", "int64", "float", or "none" if it has no values of any kind.
-  bool feature_list = false;    // A feature list of SequenceExamples.
-  uint64_t records = 0;         // Number of records that have it. 0: not counted.
-  ValueRange values = {};       // Values per record that has it; for a feature list, steps.
+  bool feature_list = false;    // True for a feature list of SequenceExamples.
+  uint64_t records = 0;         // Number of records that have it; 0 if not counted.
+  ValueRange values = {};       // Values per record that has it, or steps of a feature list.
   ValueRange bytes = {};        // Bytes per value, if values are bytes.
   ValueRange step_values = {};  // Values per step of a feature list.
   uint64_t images = 0;          // Records in which every value begins like a JPEG or PNG.
@@ -52,7 +52,7 @@ struct FeatureInfo {
 };
 
 struct FeatureSummary {
-  uint64_t records = 0;  // Number of records surveyed. 0: not counted.
+  uint64_t records = 0;  // Number of records surveyed; 0 if not counted.
   std::vector<FeatureInfo> features;
 
   // Whether all of these records have the feature, as far as is known.
@@ -78,22 +78,23 @@ bool HoldsImages(const FeatureInfo& feature);
 // counts tell. Records may use different names for the image.
 bool HasSampleImages(const FeatureSummary& summary);
 
-// What the rows are called in messages: "positions" for chess, else "rows".
+// Returns the word for the rows in messages: "positions" for chess, else "rows".
 absl::string_view RowsName(const FeatureSummary& summary);
 
-// The feature that decides the holdout split by default. Empty: the whole payload.
+// Returns the feature that decides the holdout split by default; empty if the whole payload
+// decides.
 std::string DefaultHoldoutFeature(const FeatureSummary& summary);
 
 // Says why the two are not of one dataset: they have features of the same name but different types,
-// or a feature is in all records of one and in none of the other. Empty: they may be of one
-// dataset. Lengths may differ. If one of them has few records, only a complete lack of common
-// features counts.
+// or a feature is in all records of one and in none of the other. Returns an empty string if they
+// may be of one dataset. Lengths may differ. If one of them has few records, only a complete lack
+// of common features counts.
 std::string FeatureDifference(const FeatureSummary& a, const FeatureSummary& b);
 
-// "d: bytes, length 194" or "tokens: int64, values 1-199, in 31 of 100 records".
+// Returns "d: bytes, length 194" or "tokens: int64, values 1-199, in 31 of 100 records".
 std::string Describe(const FeatureInfo& feature, uint64_t records);
 
-// "d (bytes), s (int64)". Lists the first 16.
+// Returns "d (bytes), s (int64)". Lists the first 16 features.
 std::string NamesOf(std::span<const FeatureInfo> features);
 
 }  // namespace penstock

@@ -32,7 +32,8 @@ class FeatureSurvey {
   uint64_t records() const { return records_; }
   // The features in the order of first appearance.
   FeatureSummary Summary() const;
-  // Parts of records that nothing reads, each once: "field 7 of the record".
+  // Parts of records that nothing reads, for example "field 7 of the record". Each part is listed
+  // once.
   const std::vector<std::string>& unread() const { return unread_; }
 
  private:
@@ -45,12 +46,12 @@ class FeatureSurvey {
     ValueRange step_values = kNoRange;
     uint64_t images = 0;  // Values that begin like a JPEG or PNG.
   };
-  // A name of features or of feature lists.
+  // One name of a feature or of a feature list.
   struct Row {
     std::string name;
     bool list = false;
-    size_t last_entry = 0;                    // Index in entries_ of its entry, if it has one.
-    std::array<FeatureInfo, 4> by_type = {};  // Those with `records` above 0 are used.
+    size_t last_entry = 0;                    // Index in entries_ of its last entry, if it has one.
+    std::array<FeatureInfo, 4> by_type = {};  // Those with `records` of 0 are unused.
   };
   struct Entry {
     size_t row;
@@ -75,7 +76,8 @@ class FeatureSurvey {
   const RecordFormat format_;
   uint64_t records_ = 0;
   std::vector<Row> rows_;
-  std::array<std::map<std::string, size_t, std::less<>>, 2> index_;  // Of features, of lists.
+  // Indexes into rows_ by name: index_[0] for features, index_[1] for feature lists.
+  std::array<std::map<std::string, size_t, std::less<>>, 2> index_;
   std::vector<std::string> unread_;
 
   // State for the record that is being read. They are members so that their memory is reused.
@@ -84,7 +86,7 @@ class FeatureSurvey {
   size_t expected_ = 0;  // The row of the next entry, if records have the same order.
 };
 
-// kExample if the payload is a valid Example or SequenceExample, else kRaw.
+// Returns kExample if the payload is a valid Example or SequenceExample, else kRaw.
 RecordFormat FormatOf(std::span<const uint8_t> payload);
 
 }  // namespace penstock

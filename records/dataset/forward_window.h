@@ -24,7 +24,7 @@ class ForwardWindow {
 
   // Returns the buffered bytes from `offset` on: at least `size` bytes, or all up to the end of the
   // source. They are valid until the next call. Offsets must not decrease from call to call. Errors
-  // as ByteSource::ReadAt().
+  // are those of ByteSource::ReadAt().
   absl::StatusOr<std::span<const uint8_t>> Peek(uint64_t offset, uint64_t size) {
     const uint64_t end = base_ + buffer_.size();
     const uint64_t wanted = std::min(size, source_.size() - std::min(offset, source_.size()));

@@ -20,7 +20,7 @@ void AppendInts(std::span<const uint8_t> varints, std::vector<uint8_t>& out) {
   });
 }
 
-// The number of records that have a value of the feature.
+// Returns the number of records that have a value of the feature.
 uint64_t RecordsWith(const std::string& feature, const FeatureSummary& features, bool list) {
   uint64_t records = 0;
   for (const FeatureInfo& info : features.features) {

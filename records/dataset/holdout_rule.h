@@ -43,8 +43,8 @@ class HoldoutRule {
   std::vector<uint8_t> value_;
 };
 
-// kInvalidArgument: some of these records have no value of `feature`, so nothing decides on them.
-// The message lists the available features.
+// Returns kInvalidArgument if some of these records have no value of `feature`, so that nothing
+// decides on them. The message lists the available features.
 absl::Status CheckHoldoutFeature(const std::string& feature, const FeatureSummary& features);
 
 }  // namespace penstock

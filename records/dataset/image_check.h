@@ -28,10 +28,10 @@ struct ImageFeature {
   ImageDecodeOptions decode = {};
 };
 
-// Every feature with HoldsImages(): those to decode if no spec says which.
+// Returns every feature with HoldsImages(). These are decoded if no spec says which.
 std::vector<ImageFeature> DefaultImageFeatures(const FeatureSummary& features);
 
-// Results for the images of all records without a fault.
+// Results for the images of all records in which no fault was found.
 struct CheckedImages {
   std::vector<PixelSums> sums;  // One for each feature, over the images that were measured.
   ImageCounts counts;
@@ -52,7 +52,7 @@ class ImageCheck {
   // names the feature.
   // kResourceExhausted: out of memory, which says nothing about the record.
   absl::Status Check(std::span<const uint8_t> payload);
-  // As Check(), and adds the pixels to checked().sums if all images can be decoded.
+  // Like Check(), but also adds the pixels to checked().sums if all images can be decoded.
   absl::Status Measure(std::span<const uint8_t> payload);
 
   const CheckedImages& checked() const { return checked_; }

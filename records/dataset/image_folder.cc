@@ -82,8 +82,8 @@ class FolderListing {
     return entries;
   }
 
-  // In the order of sorted(os.walk()): the path of the folder decides first, then the name of the
-  // file.
+  // Lists the files in the order of sorted(os.walk()): the path of the folder decides first, then
+  // the name of the file.
   absl::Status ListClass(uint32_t label) {
     std::vector<std::string> folders = {out_.classes[label]};
     std::vector<std::pair<std::string, std::vector<std::string>>> found;

@@ -21,14 +21,14 @@ struct ImageFile {
 
 struct ImageFolder {
   std::string path;
-  std::vector<std::string>
-      classes;  // By label. Any bytes except line breaks: names need not be UTF-8.
+  // Class names by label. They may have any bytes except line breaks: names need not be UTF-8.
+  std::vector<std::string> classes;
   std::vector<ImageFile> files;
-  uint64_t bytes = 0;  // Of all files in `files`.
-  // Number of files that are left out, because of their name or because they are in no class
+  uint64_t bytes = 0;  // Total size of `files`.
+  // Number of files that are left out because of their name, or because they are in no class
   // folder.
   uint64_t num_others = 0;
-  std::string first_other;  // The path of the first one that was seen.
+  std::string first_other;  // The path of the first such file that was seen.
 };
 
 // Lists `path` as torchvision's ImageFolder does. Each folder in it is a class, including hidden

@@ -23,12 +23,13 @@ struct ImageStatistics {
   std::array<double, kPixelChannels> deviation = {};
 };
 
-// The statistics of the images that `name`, as used in a spec, stands for: those of the measured
-// feature of that name, else those of all its alternatives together. 0 images: none were measured.
+// Returns the statistics of the images that `name`, as used in a spec, stands for. These are the
+// images of the measured feature of that name, or else of all its alternatives together. If none
+// were measured, `images` is 0.
 ImageStatistics StatisticsFor(const Manifest& manifest, absl::string_view name);
 
-// The statistics of each measured feature. With 0 images, mean and deviation are 0. Equal manifests
-// give the same bits.
+// Returns the statistics of each measured feature. If it has no images, mean and deviation are 0.
+// Equal manifests give the same bits.
 std::vector<ImageStatistics> StatisticsOf(const Manifest& manifest);
 
 }  // namespace penstock

@@ -17,14 +17,14 @@ namespace penstock {
 struct IndexJob {
   std::string file;
   ShardInfo info;
-  // Where its chunks come from: a shard of another manifest, or a scan.
+  // The shard of another manifest that its chunks come from. If null, they come from `scan`.
   const Manifest* reused = nullptr;
   size_t reused_shard = 0;
   ShardScan scan;
 };
 
-// The job for the shard `file`, named as `options` require. Does not open the file. Errors as
-// PathBeneath().
+// Returns the job for the shard `file`, named as `options` require. Does not open the file. Errors
+// are those of PathBeneath().
 absl::StatusOr<IndexJob> MakeIndexJob(const std::string& file, const IndexOptions& options);
 
 // Whether it is the same file, judged by path, size and time.

@@ -36,7 +36,8 @@ absl::StatusOr<std::vector<uint8_t>> ReadAll(const std::string& path) {
   return bytes;
 }
 
-// Why the file beside the manifest cannot be created, and what to do if the folder is read-only.
+// Says why the file beside the manifest cannot be created, and what to do if the folder is
+// read-only.
 absl::Status CannotOpen(int error_number, const std::string& path) {
   const absl::Status status = ErrnoToStatus(error_number, path);
   if (error_number != EACCES && error_number != EROFS && error_number != EPERM) return status;
@@ -48,7 +49,7 @@ absl::Status CannotOpen(int error_number, const std::string& path) {
                    "use FILE as the dataset"));
 }
 
-// False: another run holds the lock, or has just removed the file and released the lock.
+// Returns false if another run holds the lock, or has just removed the file and released the lock.
 absl::StatusOr<bool> TryLock(const UniqueFd& fd, const std::string& path) {
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return false;

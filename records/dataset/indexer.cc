@@ -28,7 +28,7 @@
 namespace penstock {
 namespace {
 
-// Appends those of `from` that are not in `into` yet.
+// Appends the strings of `from` that are not in `into` yet.
 void AddMissing(std::span<const std::string> from, std::vector<std::string>& into) {
   for (const std::string& text : from) {
     if (std::find(into.begin(), into.end(), text) == into.end()) into.push_back(text);
@@ -131,7 +131,8 @@ class IndexRun {
     return BeginJournal();
   }
 
-  // Grows with the data. Otherwise a dataset that began small would always have tiny chunks.
+  // The target grows with the data. Otherwise a dataset that began small would always have tiny
+  // chunks.
   uint64_t ChooseChunkTarget(uint64_t total) const {
     if (options_.chunk_bytes > 0) return options_.chunk_bytes;
     return std::max<uint64_t>(old_ ? old_->chunk_target() : 0, ChunkTarget(total));
@@ -243,7 +244,7 @@ class IndexRun {
 
   bool CollectsDamage() const { return options_.verify || options_.exclude_corrupt || Measures(); }
 
-  // An update keeps the statistics complete.
+  // An update measures too if the old manifest has statistics, so that they stay complete.
   bool Measures() const {
     return options_.statistics || (old_.has_value() && !old_->measured_features().empty());
   }
@@ -281,8 +282,8 @@ class IndexRun {
   // The shards of the old manifest by path, except those that were found damaged since.
   std::map<std::string, size_t> OldShards() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::map<std::string, size_t> shards;
-    // With `verify` none are kept: the old manifest does not say whether its records were parsed,
-    // or what has become damaged since.
+    // With `verify`, no shard is kept: the old manifest does not say whether its records were
+    // parsed, or what has become damaged since.
     const bool keep = old_.has_value() && !options_.verify;
     for (size_t i = 0; keep && i < old_->shards().size(); ++i) {
       const std::string& path = old_->shards()[i].path;
@@ -366,7 +367,7 @@ class IndexRun {
       };
     }
     absl::StatusOr<ShardScan> scan = ScanShard(*source, options);
-    // What looks like damage may be a file that another process is writing.
+    // Apparent damage may mean that another process is still writing the file.
     if (scan.ok() || absl::IsDataLoss(scan.status())) {
       PENSTOCK_RETURN_IF_ERROR(OpenUnchanged(job).status());
     }
@@ -393,7 +394,7 @@ class IndexRun {
     return journal_->Append(shard);
   }
 
-  // How the shard of the job stores its records. nullopt: as its bytes say.
+  // Returns how the shard of the job stores its records, or nullopt if its bytes say so.
   std::optional<StoredRecords> StoredOf(const IndexJob& job) const {
     std::optional<StoredRecords> stored = options_.stored;
     if (!stored.has_value()) return stored;
@@ -436,7 +437,8 @@ class IndexRun {
     DamageList damage(IndexResult::kMaxListed);
     uint64_t reused = 0;
     ImageCounts images;
-    bool old_features = false;  // The features of the old manifest cover all its shards.
+    // Merged only once, because the features of the old manifest cover all its shards.
+    bool old_features = false;
     for (IndexJob& job : jobs_) {
       AddShard(job, builder);
       const bool of_old = job.reused != nullptr && job.reused == (old_ ? &*old_ : nullptr);
