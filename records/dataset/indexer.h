@@ -20,18 +20,19 @@ struct IndexOptions {
   // a shard. An existing file there must be a manifest or empty.
   std::string output;
   bool absolute = false;  // Use absolute shard paths.
-  // Which records are held out. Unset: those that the manifest at `output` holds out, because a new
-  // rule would train on them.
+  // The rule that holds records out. If unset, the rule of the manifest at `output` stays, because
+  // a new rule would train on records that it holds out.
   std::optional<HoldoutInfo> holdout;
   // Replaces the feature of `holdout` by DefaultHoldoutFeature() of the first records.
   bool default_holdout_feature = false;
-  // The form of the records. Unset: as the manifest at `output` says, or Examples if there is none.
+  // The form of the records. If unset, it is that of the manifest at `output`, or Examples if there
+  // is none.
   std::optional<RecordFormat> format;
-  // How each shard stores its records, with record_bytes for kFixed. Unset: as its bytes say. With
-  // kImageFile, `paths` must be one folder of images for ListImageFolder(), with at most
-  // kMostImageFiles images; the manifest then has its class names.
+  // How each shard stores its records, with record_bytes for kFixed. If unset, the bytes of each
+  // shard say. With kImageFile, `paths` must be one folder of images for ListImageFolder(), with at
+  // most kMostImageFiles images; the manifest then has its class names.
   std::optional<StoredRecords> stored = {};
-  // The textproto that the manifest stores. Unset: that of the manifest at `output`.
+  // The textproto that the manifest stores. If unset, that of the manifest at `output` stays.
   std::optional<std::string> spec;
   // Returns the textproto to store instead of `spec`, given the features of the first records.
   std::function<std::string(const FeatureSummary&)> fit_spec;
@@ -40,11 +41,12 @@ struct IndexOptions {
   std::function<absl::Status(const FeatureSummary&, RecordFormat)> check_features;
   // Returns the features whose images must decode with `verify`, and are measured with
   // `statistics`, given the features of the first records and the spec that the manifest will
-  // store. Empty: there are no such features.
+  // store. If this is empty, there are no such features.
   std::function<std::vector<ImageFeature>(const FeatureSummary&, const std::string& spec)>
       find_images;
-  // Given the spec that the manifest will store, returns what makes the checks for the records that
-  // are read. Called once, and only if there is such a spec. Empty: records are not checked.
+  // Returns the maker of the checks for the records that are read, given the spec that the manifest
+  // will store. Called once, and only if there is such a spec. If this is empty, records are not
+  // checked.
   std::function<PayloadCheckMaker(const std::string& spec)> find_check;
   // Accepts shards with different features (FeatureDifference()), which are otherwise refused.
   bool mixed_features = false;
@@ -70,19 +72,19 @@ struct IndexOptions {
   // Writes nothing: neither a manifest nor a journal to resume from. Shards are still named
   // relative to `output`.
   bool in_memory = false;
-  // Chunk size of shards that are read. 0: ChunkTarget() of all shards, and with `update` at least
-  // that of the old manifest.
+  // Chunk size of shards that are read. If 0, it is ChunkTarget() of all shards, and with `update`
+  // at least that of the old manifest.
   uint64_t chunk_bytes = 0;
   uint64_t max_raw_chunk_bytes = uint64_t{64} << 20;  // As in ScanOptions.
-  int threads = 0;  // Number of threads that read shards in parallel. 0: one for each core.
+  int threads = 0;  // Number of threads that read shards in parallel; 0 means one for each core.
   // Called once, before anything is read, with the number of bytes to read.
   std::function<void(uint64_t bytes)> on_total;
   // Called with the bytes read since the last call, on any thread, but one call at a time. An error
   // ends the run.
   std::function<absl::Status(uint64_t bytes)> progress;
   ListOptions listing;  // Callbacks for the time before any shard is read.
-  // Called every 100 ms while another run indexes for the same `output`. An error ends the run.
-  // Empty: do not wait, and return kUnavailable at once.
+  // Called every 100 ms while another run indexes for the same `output`. An error ends the run. If
+  // this is empty, kUnavailable is returned at once instead of waiting.
   std::function<absl::Status()> on_wait;
 };
 
@@ -93,16 +95,17 @@ struct IndexResult {
   static constexpr size_t kMaxListed = 10'000;
 
   Manifest manifest;
-  // False: nothing was saved, because there is damage and `exclude_corrupt` is not set, because the
-  // damage leaves no record, or because of `in_memory`.
+  // False if nothing was saved, because there is damage and `exclude_corrupt` is not set, because
+  // the damage leaves no record, or because of `in_memory`.
   bool saved = false;
-  bool kept_holdout = false;  // The holdout rule is the old manifest's, because none was given.
-  // In the order of the shards. At most ShardScan::kMaxListed ranges are listed for each.
+  bool kept_holdout = false;  // The holdout rule is the old manifest's, because no other was given.
+  // Damage in the order of the shards. At most ShardScan::kMaxListed ranges are listed for each
+  // shard.
   DamageList damage{kMaxListed};
   // FeatureSurvey::unread() of the records that were read.
   std::vector<std::string> unread;
   uint64_t read_shards = 0;
-  uint64_t reused_shards = 0;  // Reused from the old manifest, or from a run that saved none.
+  uint64_t reused_shards = 0;  // Shards taken from the old manifest or from a run that saved none.
   uint64_t read_bytes = 0;
   ImageCounts images;  // Images decoded for `verify` or `statistics`.
 };
@@ -124,7 +127,7 @@ struct IndexResult {
 // root is the manifest's folder, or "/" with `absolute`.
 // kDataLoss, without `verify`, `statistics` and `exclude_corrupt`: the first damage. The message
 // has the file, record and offset.
-// Other errors as ListShards(), PathBeneath() and ScanShard().
+// Other errors are those of ListShards(), PathBeneath() and ScanShard().
 absl::StatusOr<IndexResult> BuildIndex(const std::vector<std::string>& paths,
                                        const IndexOptions& options);
 

@@ -26,7 +26,8 @@ bool IsUnreadableLostAndFound(const fs::path& folder) {
   return error == std::errc::permission_denied;
 }
 
-// The shards of a folder are its files of the first kind of which it has any.
+// Kinds of files by name. The shards of a folder are its files of the first of these kinds that it
+// has.
 enum class NameKind : uint8_t { kTfRecord, kTar, kPart, kOther };
 constexpr size_t kNumShardKinds = static_cast<size_t>(NameKind::kOther);
 
@@ -41,7 +42,7 @@ bool IsPartName(absl::string_view name) {
 NameKind NameKindOf(absl::string_view path, const std::string& glob) {
   const absl::string_view name = path.substr(path.rfind('/') + 1);
   if (absl::StartsWith(name, ".")) return NameKind::kOther;
-  if (name == kManifestName) return NameKind::kOther;  // Whatever the glob, such as "*".
+  if (name == kManifestName) return NameKind::kOther;  // Even if it matches the glob, such as "*".
   if (!glob.empty()) {
     const bool matches = fnmatch(glob.c_str(), std::string(name).c_str(), 0) == 0;
     return matches ? NameKind::kTfRecord : NameKind::kOther;
@@ -51,7 +52,8 @@ NameKind NameKindOf(absl::string_view path, const std::string& glob) {
   return IsPartName(name) ? NameKind::kPart : NameKind::kOther;
 }
 
-// `other` is a file in the folder, an image if there is one. Empty: the folder has no files.
+// `other` is a file in the folder, an image if there is one. It is empty if the folder has no
+// files.
 absl::Status NoShards(const std::string& folder, const std::string& glob,
                       const std::string& other) {
   std::string text =

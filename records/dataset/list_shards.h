@@ -54,8 +54,9 @@ bool LeadsToItself(const std::string& path);
 // kInvalidArgument: the file is not beneath the folder.
 absl::StatusOr<std::string> PathBeneath(const std::string& folder, const std::string& file);
 
-// Makes the path absolute, without "." and "..", and without a final slash. Empty if the path is
-// relative to a working folder that no longer exists; it then cannot be opened either.
+// Makes the path absolute, without "." and "..", and without a final slash. Returns an empty string
+// if the path is relative to a working folder that no longer exists; it then cannot be opened
+// either.
 std::string NormalPath(const std::string& path);
 
 // Returns the folder part of a file's path, or "." if it has none.

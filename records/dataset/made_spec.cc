@@ -64,7 +64,7 @@ class SpecMaker {
   const std::string& text() const { return text_; }
 
  private:
-  // Why an image operation cannot decode the values. Empty if it can.
+  // Returns why an image operation cannot decode the values, or an empty string if it can.
   absl::string_view WhyNoImage(const FeatureInfo& feature) const {
     if (!summary_.InAll(feature)) return "an image operation needs one in every record";
     if (feature.values != ValueRange{1, 1}) return "an image operation takes one in a record";
@@ -90,7 +90,7 @@ class SpecMaker {
     return !alternatives_.empty() && HoldsImages(feature) && StandsFor(alternatives_, feature.name);
   }
 
-  // The first alternative adds the tensor for all of them.
+  // The first of several alternatives adds the tensor for all of them.
   void AddAlternative() {
     if (std::exchange(has_alternatives_, true)) {
       absl::StrAppend(&text_, "# Read as ", alternatives_, ".\n");
@@ -120,7 +120,7 @@ class SpecMaker {
                     "    center_crop { height: 224 width: 224 }\n  }\n}\n");
   }
 
-  // Why no operation can take the feature. Empty if one can.
+  // Returns why no operation can take the feature, or an empty string if one can.
   absl::string_view WhyNot(const FeatureInfo& feature) const {
     const auto same_name = [&](const FeatureInfo& other) {
       return other.name == feature.name && other.feature_list == feature.feature_list;
@@ -187,7 +187,7 @@ class SpecMaker {
                         "\" ");
   }
 
-  // A tensor name that is similar to `wanted` and not in use.
+  // Returns a tensor name that is similar to `wanted` and not in use.
   std::string Take(absl::string_view wanted) {
     std::string name(wanted.substr(0, kMaxTensorName));
     std::replace_if(
@@ -198,10 +198,10 @@ class SpecMaker {
   }
 
   const FeatureSummary& summary_;
-  const std::string alternatives_;  // Names of a record's image. Empty: there is only one.
+  const std::string alternatives_;  // Names of a record's image; empty if there is only one.
   const int64_t images_;            // Number of features that hold images.
-  const bool built_in_;             // The built-in image specs can read the samples.
-  bool has_alternatives_ = false;   // Their tensor has been added.
+  const bool built_in_;             // True if the built-in image specs can read the samples.
+  bool has_alternatives_ = false;   // True once their tensor has been added.
   std::set<std::string> names_;
   std::string text_;
 };

@@ -19,7 +19,7 @@ std::span<const uint8_t> AsBytes(const T* data, size_t count) {
   return {reinterpret_cast<const uint8_t*>(data), count * sizeof(T)};
 }
 
-// kInvalidArgument: the path does not say where the shard is.
+// Returns kInvalidArgument if the path does not say where the shard is.
 absl::Status CheckShardPath(const ShardInfo& shard) {
   const std::string& path = shard.path;
   if (path.empty() || path.find('\0') != std::string::npos) {

@@ -37,15 +37,15 @@ struct ChunkInfo {
   uint32_t shard = 0;         // Index into shards().
   uint64_t offset = 0;        // Offset in the file.
   uint32_t size = 0;          // Bytes in the file.
-  uint32_t raw_size = 0;      // As TFRecord frames. Equal to size if the file holds plain ones.
+  uint32_t raw_size = 0;      // Bytes as TFRecord frames. Equal to size for plain TFRecord.
   uint32_t records = 0;       // At least 1.
-  uint32_t holdout = 0;       // How many of the records are in the holdout split.
+  uint32_t holdout = 0;       // Number of the records that are in the holdout split.
   uint32_t crc32c = 0;        // Checksum of the bytes in the file.
   uint64_t ordinal = 0;       // Number of its first record in the manifest.
   uint64_t first_record = 0;  // Number of its first record in its file.
 };
 
-// Where a record is. Borrows from the manifest.
+// The place of a record. Borrows from the manifest.
 struct RecordPlace {
   const ShardInfo& shard;
   ChunkInfo chunk;
@@ -53,8 +53,8 @@ struct RecordPlace {
 };
 
 struct HoldoutInfo {
-  std::string feature;     // The feature that decides (HoldoutRule). Empty: the whole payload.
-  uint32_t threshold = 0;  // The share times 2^32. 0: there is no holdout.
+  std::string feature;     // The feature that decides (HoldoutRule); empty for the whole payload.
+  uint32_t threshold = 0;  // The held-out share times 2^32; 0 if there is no holdout.
 
   // Names what decides, for messages: "'d'" or "the whole record".
   std::string Decider() const;
@@ -76,15 +76,16 @@ class Manifest {
   // kDataLoss: it is truncated or damaged.
   // kFailedPrecondition: it was written by a newer version.
   static absl::StatusOr<Manifest> Load(const std::string& path);
-  // Parses the bytes of a file; base_dir() is empty. Errors as Load().
+  // Parses the bytes of a file; base_dir() is empty. Errors are those of Load().
   static absl::StatusOr<Manifest> Parse(std::span<const uint8_t> bytes);
 
   // The largest message that protobuf writes and reads.
   static constexpr uint64_t kMaxPayloadBytes = (uint64_t{1} << 31) - 1;
 
-  // Returns the bytes of a file. kResourceExhausted: the payload would exceed `max_bytes`.
+  // Returns the bytes of a file, or kResourceExhausted if the payload would exceed `max_bytes`.
   absl::StatusOr<std::string> Serialize(uint64_t max_bytes = kMaxPayloadBytes) const;
-  // Writes a file that appears complete or not at all. Errors as Serialize() and AtomicFile.
+  // Writes a file that appears complete or not at all. Errors are those of Serialize() and
+  // AtomicFile.
   absl::Status Save(const std::string& path) const;
 
   std::span<const ShardInfo> shards() const { return shards_; }
@@ -92,12 +93,12 @@ class Manifest {
   RecordFormat format() const { return format_; }
   // The features of the first records of each shard, or of all records.
   const FeatureSummary& features() const { return features_; }
-  // The textproto of the decode spec to use if no other is named. Empty: none is stored.
+  // The textproto of the decode spec to use if no other is named; empty if none is stored.
   const std::string& spec() const { return spec_; }
-  // The names of the classes, by label, from classes.txt beside the shards. Empty: there was no
+  // The names of the classes, by label, from classes.txt beside the shards. Empty if there was no
   // such file.
   std::span<const std::string> class_names() const { return class_names_; }
-  // The features whose images were measured (StatisticsOf()). Empty: none were.
+  // The features whose images were measured (StatisticsOf()); empty if none were.
   std::span<const std::string> measured_features() const { return measured_features_; }
   // The target size of chunks in bytes.
   uint32_t chunk_target() const { return chunk_target_; }
@@ -132,12 +133,12 @@ class Manifest {
   // chunk. Takes O(log chunks).
   // REQUIRES: ordinal < num_records(Split::kAll).
   std::pair<size_t, uint32_t> Locate(uint64_t ordinal) const;
-  // As Locate(), for messages and lists.
+  // Like Locate(), but returns the place in the form for messages and lists.
   RecordPlace PlaceOf(uint64_t ordinal) const;
 
   // 64 bits of a SHA-256 over the checksums, sizes and counts of all chunks, in order, and the
-  // holdout rule. It is equal for the same records in the same order and split, whatever the files
-  // are called and wherever they are.
+  // holdout rule. It is equal for the same records in the same order and split, whatever the names
+  // and places of the files.
   uint64_t content_fingerprint() const { return fingerprint_; }
 
  private:
@@ -161,16 +162,16 @@ class Manifest {
   std::vector<uint32_t> shard_, size_, records_, crc32c_;
   std::vector<uint64_t> offset_;
   std::vector<uint64_t> ordinal_;       // One entry more than there are chunks.
-  std::vector<uint32_t> holdout_rows_;  // Empty: no record is held out.
-  std::vector<uint32_t> raw_size_;      // Empty: equal to size_.
-  std::vector<uint64_t> first_record_;  // Empty: ordinal minus the shard's first ordinal.
+  std::vector<uint32_t> holdout_rows_;  // Empty if no record is held out.
+  std::vector<uint32_t> raw_size_;      // Empty if equal to size_.
+  std::vector<uint64_t> first_record_;  // Empty if it is ordinal minus the shard's first ordinal.
 
   uint64_t holdout_total_ = 0;
   uint64_t num_bytes_ = 0;
   uint64_t fingerprint_ = 0;
 };
 
-// Whether a file begins like a manifest, even if it is truncated.
+// Returns whether a file begins like a manifest, even if it is truncated.
 absl::StatusOr<bool> IsManifestFile(const ByteSource& source);
 
 // Builds a Manifest shard by shard and chunk by chunk. Not thread-safe.
@@ -183,9 +184,9 @@ class ManifestBuilder {
     uint32_t records = 0;
     uint32_t holdout = 0;
     uint32_t crc32c = 0;
-    uint32_t raw_size = 0;  // 0: equal to `size`.
+    uint32_t raw_size = 0;  // 0 if equal to `size`.
     uint64_t gap = 0;       // Bytes that are left out before the chunk.
-    // Number of its first record in the file. Unset: the number of records before it.
+    // Number of its first record in the file. If unset, the number of records before it.
     std::optional<uint64_t> first_record = std::nullopt;
   };
 
@@ -217,8 +218,8 @@ class ManifestBuilder {
 
   Manifest manifest_;
   uint64_t offset_ = 0;       // End of the last chunk in its file.
-  uint64_t next_record_ = 0;  // Number in the file of the next record after it.
-  std::vector<bool> grows_;   // For each shard, whether its size is the sum of its chunks.
+  uint64_t next_record_ = 0;  // Number in the file of the record after the last chunk.
+  std::vector<bool> grows_;   // True for each shard whose size is the sum of its chunks.
   absl::Status status_;       // The first contradiction.
 };
 

@@ -61,7 +61,7 @@ absl::StatusOr<Header> ParseHeader(std::span<const uint8_t> bytes) {
   return header;
 }
 
-// As ParseHeader(), for a file of `file_size` bytes.
+// Like ParseHeader(), but also checks that the file has the `file_size` that the header says.
 absl::StatusOr<Header> OpenHeader(std::span<const uint8_t> bytes, uint64_t file_size) {
   PENSTOCK_ASSIGN_OR_RETURN(const Header header, ParseHeader(bytes));
   if (const uint64_t rest = file_size - sizeof(header); rest != header.size) {
@@ -73,7 +73,7 @@ absl::StatusOr<Header> OpenHeader(std::span<const uint8_t> bytes, uint64_t file_
   return header;
 }
 
-// The payload after a valid header.
+// Returns the payload after a valid header.
 absl::StatusOr<std::span<const uint8_t>> OpenPayload(std::span<const uint8_t> bytes) {
   PENSTOCK_ASSIGN_OR_RETURN(const Header header, OpenHeader(bytes, bytes.size()));
   const std::span<const uint8_t> payload = bytes.subspan(sizeof(header));

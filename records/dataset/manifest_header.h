@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-// The size in bytes of the file that begins with `first`, as its header says. nullopt: more bytes
-// are needed. Errors as Manifest::Parse(), as far as the header shows them.
+// Returns the size in bytes that the header at the front of `first` gives for the file, or nullopt
+// if more bytes are needed. Errors are those of Manifest::Parse(), as far as the header shows them.
 absl::StatusOr<std::optional<uint64_t>> ManifestFileSize(std::span<const uint8_t> first);
 
 }  // namespace penstock

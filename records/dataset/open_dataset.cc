@@ -13,8 +13,8 @@
 namespace penstock {
 namespace {
 
-// Says how the shards that `manifest` lists differ from `files`. Empty if they do not. The order of
-// the manifest may differ, and so may times, because a copy of the data has other times.
+// Says how the shards that `manifest` lists differ from `files`, or returns an empty string. The
+// order of the manifest may differ, and so may times, because a copy of the data has other times.
 absl::StatusOr<std::string> Difference(const Manifest& manifest,
                                        const std::vector<std::string>& files,
                                        const ListOptions& callbacks) {

@@ -14,7 +14,7 @@ namespace penstock {
 struct OpenedDataset {
   Manifest manifest;
   std::string manifest_path;
-  bool indexed = false;  // The manifest was created by this call, and saved.
+  bool indexed = false;  // True if this call created the manifest and saved it.
 };
 
 // If `path` is a file, loads it as a manifest. If it is a folder, loads the folder's manifest.pb,
@@ -23,7 +23,7 @@ struct OpenedDataset {
 // kFailedPrecondition: the folder's manifest leaves out a shard beneath the folder, or lists a
 // shard that is missing or has another size.
 // kInvalidArgument: the file is not a manifest; the message says what to give instead of a shard.
-// Other errors as Manifest::Load() and BuildIndex().
+// Other errors are those of Manifest::Load() and BuildIndex().
 absl::StatusOr<OpenedDataset> OpenDataset(const std::string& path, IndexOptions options = {});
 
 }  // namespace penstock

@@ -18,8 +18,8 @@ bool LeadsOut(const fs::path& link, const std::string& folder) {
          !PathBeneath(folder, fs::canonical(link, ignored).string()).ok();
 }
 
-// The first link on the way from `folder` to `path` that leads out, or the last link if no single
-// one does.
+// Returns the first link on the way from `folder` to `path` that leads out, or the last link if no
+// single link does.
 fs::path RefusedLink(const fs::path& folder, const fs::path& path) {
   std::error_code ignored;
   const std::string place = fs::canonical(folder, ignored).string();

@@ -11,9 +11,9 @@
 
 namespace penstock {
 
-// Opens `file`, which is `path` beneath the root, as a server with this root does. Errors as
-// FileSource::Open(file). Also kPermissionDenied: a link on the way is absolute or leads out of the
-// root; the message names the link.
+// Opens `file`, which is `path` beneath the root, as a server with this root does. Errors are those
+// of FileSource::Open(file). Also returns kPermissionDenied if a link on the way is absolute or
+// leads out of the root; the message names the link.
 absl::StatusOr<std::unique_ptr<FileSource>> OpenInRoot(const Root& root, const std::string& path,
                                                        const std::string& file);
 

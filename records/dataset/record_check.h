@@ -19,11 +19,11 @@ namespace penstock {
 // Checks the records of one shard. Not thread-safe.
 class RecordCheck {
  public:
-  // This many records at the front are surveyed. All are surveyed if they are raw, or are parsed
-  // anyway.
+  // Number of records at the front that are surveyed. All records are surveyed if they are raw, or
+  // are parsed anyway.
   static constexpr uint64_t kSurveyedRecords = 100;
 
-  // Errors as FeatureFinder::Create(), ImageCheck::Create() and options.make_check().
+  // Errors are those of FeatureFinder::Create(), ImageCheck::Create() and options.make_check().
   static absl::StatusOr<RecordCheck> Create(const ScanOptions& options);
 
   // Checks a record, and sets whether it is held out. An error says why the record cannot be used;
@@ -35,7 +35,8 @@ class RecordCheck {
   bool surveyed() const { return tried_records_ >= kSurveyedRecords; }
 
   // Results for the images of all records in which Check() found no fault. With measure_images,
-  // there are sums over the training images, one for each feature. Empty if no images are decoded.
+  // they have sums over the training images, one for each feature. They are empty if no images are
+  // decoded.
   CheckedImages checked_images() const;
   // Restores an earlier state. REQUIRES: `checked` was returned by checked_images().
   void set_checked_images(CheckedImages checked);
@@ -56,7 +57,7 @@ class RecordCheck {
   std::optional<HoldoutRule> rule_;
   std::optional<FeatureFinder> finder_;  // Finds the feature of rule_.
   FoundFeatures found_;
-  PayloadCheck payload_check_;        // May be empty.
+  PayloadCheck payload_check_;        // May be null.
   std::optional<ImageCheck> images_;  // Unset if no images are decoded.
 };
 

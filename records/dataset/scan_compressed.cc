@@ -130,7 +130,7 @@ class CompressedScan {
     return std::span(raw_).subspan(used);
   }
 
-  // The size that chunks usually reach if members are not longer than chunks should be.
+  // Returns the size that chunks usually reach if members are not longer than chunks should be.
   uint64_t UsualBytes() const {
     return std::max<uint64_t>(uint64_t{4} << 20, 2 * options_.chunk_target);
   }
@@ -195,7 +195,7 @@ class CompressedScan {
     good_ = {};
   }
 
-  // As EndChunk(), but what was read after the mark becomes the beginning of the next chunk.
+  // Like EndChunk(), but what was read after the mark becomes the beginning of the next chunk.
   void EndChunkBefore() {
     const ManifestBuilder::Chunk whole = open_.chunk;
     const ManifestBuilder::Chunk good = good_;
@@ -205,8 +205,8 @@ class CompressedScan {
     open_.chunk.crc32c = behind_crc32c_;
   }
 
-  // The number of records from the damaged one to the end of raw_. 0 if their lengths do not lead
-  // there.
+  // Returns the number of records from the damaged one to the end of raw_, or 0 if their lengths do
+  // not lead there.
   uint64_t CountFromDamaged() const {
     uint64_t records = 0;
     size_t at = parsed_;

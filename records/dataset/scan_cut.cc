@@ -37,7 +37,7 @@ class CutScan {
   }
 
  private:
-  // False: there are no more records.
+  // Returns false if there are no more records.
   absl::StatusOr<bool> TakeRecord() {
     PENSTOCK_ASSIGN_OR_RETURN(std::span<const uint8_t> bytes, window_.Peek(offset_, need_));
     const bool at_end = offset_ + bytes.size() >= source_.size();
@@ -87,7 +87,7 @@ class CutScan {
     return Skip(source_.size() - offset_, why, /*one_record=*/false);
   }
 
-  // As ScanState::Skip(). False: the end of the file is reached.
+  // Like ScanState::Skip(), but returns false if the end of the file is reached.
   absl::StatusOr<bool> Skip(uint64_t bytes, const absl::Status& why, bool one_record) {
     PENSTOCK_RETURN_IF_ERROR(state_.Skip(open_, offset_, bytes, why, one_record));
     return offset_ < source_.size();

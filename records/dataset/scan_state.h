@@ -26,7 +26,7 @@ class ScanState {
   void Close(OpenChunk& open, uint64_t next_begin);
 
   // Closes the open chunk, leaves out the `bytes` bytes at `offset`, and moves `offset` past them.
-  // They count as one record, whether they are one or not. Errors as Damaged().
+  // They count as one record, even if they are several or none. Errors are those of Damaged().
   absl::Status Skip(OpenChunk& open, uint64_t& offset, uint64_t bytes, const absl::Status& why,
                     bool one_record);
 
@@ -37,8 +37,8 @@ class ScanState {
   // Damaged() then ends the scan with that error.
   absl::Status CheckRecord(std::span<const uint8_t> payload, bool& held);
 
-  // The first counts the images of the records checked since the last KeepImages(). The second
-  // drops them, because their records are left out.
+  // KeepImages() counts the images of the records checked since its last call. DropImages() drops
+  // them, because their records are left out.
   void KeepImages() { kept_images_ = check_.checked_images(); }
   void DropImages() { check_.set_checked_images(kept_images_); }
 

@@ -31,16 +31,16 @@ struct ScanOptions {
   uint64_t chunk_target = uint64_t{256} << 10;
   HoldoutInfo holdout;
   RecordFormat format = RecordFormat::kExample;
-  // How the shard stores its records. Unset: as its first bytes say.
+  // How the shard stores its records. If unset, its first bytes say.
   std::optional<StoredRecords> stored = {};
-  // Every record must be of the format, and all records are surveyed. Lengths and payload CRCs are
-  // always checked.
+  // If true, every record must be of the format, and all records are surveyed. Lengths and payload
+  // CRCs are always checked.
   bool parse_records = false;
   // The features whose images must decode, if parse_records or measure_images is set.
   std::vector<ImageFeature> images;
-  // Makes a check for every record. Empty: there is no further check.
+  // Makes a check for every record. If empty, there is no further check.
   PayloadCheckMaker make_check;
-  // The images of the training split must decode, and are measured.
+  // If true, the images of the training split must decode, and are measured.
   bool measure_images = false;
   // Continues after damage and lists it. Otherwise the scan ends with the first damage as its
   // error.
@@ -49,7 +49,7 @@ struct ScanOptions {
   // be below 4 GiB.
   uint64_t max_raw_chunk_bytes = uint64_t{64} << 20;
   // The scan of a compressed shard waits for a place here if it must hold much of the shard in
-  // memory. Null: it does not wait.
+  // memory. If null, it does not wait.
   LargeBuffers* large_buffers = nullptr;
   // Called with the bytes read since the last call. An error ends the scan.
   std::function<absl::Status(uint64_t bytes)> progress;
@@ -72,9 +72,10 @@ struct ShardScan {
   uint64_t excluded_records = 0;
   FeatureSummary features;          // Survey of the first records, or of all (RecordCheck).
   std::vector<std::string> unread;  // FeatureSurvey::unread() of the same records.
-  // With measure_images: sums over the training images in `chunks`, one for each of options.images.
+  // Sums over the training images in `chunks`, one for each of options.images. Set with
+  // measure_images.
   std::vector<PixelSums> pixel_sums;
-  ImageCounts images;  // Decoded images of records in `chunks`.
+  ImageCounts images;  // Number of decoded images of records in `chunks`.
 };
 
 // Reads `source` once, from beginning to end. A chunk ends with the first record at which it has

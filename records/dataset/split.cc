@@ -17,7 +17,7 @@ constexpr uint64_t kKey1 = 0xe7037ed1a0b428dbull;
 constexpr uint64_t kKey2 = 0x8ebc6af09c88c6e3ull;
 constexpr uint64_t kKey3 = 0x589965cc75374cc3ull;
 
-// Exclusive or of the two halves of the 128-bit product.
+// Returns the exclusive or of the two halves of the 128-bit product.
 uint64_t Fold(uint64_t a, uint64_t b) {
   unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);

@@ -15,7 +15,7 @@ constexpr size_t kMaxPeriod = 64;
 uint32_t ByteOf(const BitSource& element) { return element.bit / 8; }
 uint8_t MaskOf(const BitSource& element) { return uint8_t{0x80} >> (element.bit % 8); }
 
-// The lowest and highest byte that the elements come from.
+// Returns the lowest and highest byte that the elements come from.
 std::pair<uint32_t, uint32_t> ByteRange(std::span<const BitSource> elements) {
   uint32_t low = ByteOf(elements[0]);
   uint32_t high = low;
@@ -51,7 +51,7 @@ bool IsMoved(std::span<const BitSource> first, std::span<const BitSource> later,
   return true;
 }
 
-// The number of bytes between repeats, if the row repeats after `period` blocks.
+// Returns the number of bytes between repeats, if the row repeats after `period` blocks.
 std::optional<size_t> StrideOfPeriod(std::span<const BitSource> whole, size_t period) {
   const size_t step = period * kBitBlock;
   if (whole.size() <= step || whole[step].bit < whole[0].bit) return std::nullopt;
@@ -111,8 +111,8 @@ void PlaceLanes(size_t last_move, uint32_t row_bytes, BitBlock& block) {
   }
 }
 
-// What one source byte contributes to eight elements. For each of its bits, most significant first,
-// the elements that become +1 and the elements that become -1.
+// The effect of one source byte on eight elements. Each entry is for one bit, most significant
+// first: the elements that become +1 and the elements that become -1.
 using ByteUse = std::array<std::pair<uint8_t, uint8_t>, 8>;
 
 std::array<uint64_t, 256> MakeByteTable(const ByteUse& use) {

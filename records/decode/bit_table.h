@@ -1,5 +1,5 @@
-// The plan for expanding bits to numbers. For each output element it has the source bit and the
-// sign, in blocks of 64 elements that every SIMD level can process.
+// The plan for expanding bits to numbers. It has the source bit and the sign of each output
+// element, in blocks of 64 elements that every SIMD level can process.
 #ifndef PENSTOCK_RECORDS_DECODE_BIT_TABLE_H_
 #define PENSTOCK_RECORDS_DECODE_BIT_TABLE_H_
 
@@ -26,25 +26,25 @@ inline constexpr size_t kMaxByteTables = 64;
 // Eight adjacent output elements as the OR of table look-ups, one for each source byte.
 struct ByteGroup {
   static constexpr uint32_t kMaxBytes = 4;
-  uint32_t num_bytes = 0;                  // 0: take the elements one by one.
-  std::array<uint32_t, kMaxBytes> offset;  // From the block's base.
+  uint32_t num_bytes = 0;                  // 0 if the elements are taken one by one.
+  std::array<uint32_t, kMaxBytes> offset;  // Bytes from the block's base.
   std::array<uint32_t, kMaxBytes> table;   // Index into BitTable::byte_tables.
 };
 
 // Elements beyond the end of a tail block have mask and value 0.
 struct BitBlock {
-  alignas(64) std::array<uint8_t, kBitBlock> index;       // Offset. Valid if span <= 256.
-  alignas(64) std::array<uint8_t, kBitBlock> lane_index;  // From the lane's own base.
-  alignas(64) std::array<uint8_t, kBitBlock> mask;        // The bit in its byte.
+  alignas(64) std::array<uint8_t, kBitBlock> index;       // Bytes from base. Valid if span <= 256.
+  alignas(64) std::array<uint8_t, kBitBlock> lane_index;  // Bytes from the lane's own base.
+  alignas(64) std::array<uint8_t, kBitBlock> mask;        // The bit within its byte.
   alignas(64) std::array<int8_t, kBitBlock> value;        // +1 or -1.
-  std::array<uint32_t, kBitBlock> offset;                 // Byte, from the block's base.
-  uint64_t negative = 0;                                  // Bit i: value[i] is -1.
+  std::array<uint32_t, kBitBlock> offset;                 // Bytes from base.
+  uint64_t negative = 0;                                  // Bit i is set if value[i] is -1.
   uint32_t base = 0;                                      // Lowest byte, in the first repeat.
   uint32_t span = 0;                                      // Bytes from lowest to highest.
   // There are four lanes of 16 elements. The 16 bytes from base + lane_base lie inside the row in
   // every repeat.
-  std::array<int32_t, 4> lane_base;  // From the block's base.
-  bool lanes = false;                // Such windows exist for all four.
+  std::array<int32_t, 4> lane_base;  // Bytes from base.
+  bool lanes = false;                // True if lane_base is valid for all four lanes.
   std::array<ByteGroup, 8> groups;
 };
 
@@ -59,7 +59,7 @@ struct BitTable {
   size_t size = 0;  // Number of elements.
   std::vector<std::array<uint64_t, 256>> byte_tables;
 
-  size_t bytes() const;  // Memory use.
+  size_t bytes() const;  // Memory use in bytes.
 };
 
 // Builds a table. Takes O(elements) time for each divisor, up to 64, of the number of blocks. If

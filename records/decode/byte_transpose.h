@@ -13,8 +13,8 @@ namespace penstock {
 // Immutable; thread-safe.
 class ByteTranspose {
  public:
-  // For row-major arrays of shape `dims`. Output axis i is stored axis transpose[i]. REQUIRES:
-  // `transpose` is a permutation of the axes, and no axis has size 0.
+  // Prepares for row-major arrays of shape `dims`. Output axis i is stored axis transpose[i].
+  // REQUIRES: `transpose` is a permutation of the axes, and no axis has size 0.
   ByteTranspose(std::span<const uint32_t> dims, std::span<const uint32_t> transpose);
 
   // Reads and writes as many bytes as the product of dims. The two must not overlap.

@@ -57,7 +57,7 @@ absl::Status AddList(const std::string& name, const v1::Bytes& bytes, const Valu
   return AddPresence(fields.presence_tensor, column, plan);
 }
 
-// One byte for all elements, or one for each element of the tensor.
+// Returns one byte for all elements, or one for each element of the tensor.
 absl::StatusOr<std::vector<uint8_t>> FillOf(const v1::Bytes& bytes, const ValueFields& fields,
                                             size_t length) {
   const std::string& given = bytes.default_();
@@ -88,7 +88,7 @@ absl::Status CheckPart(const v1::Bytes& bytes, const ValueFields& fields) {
   return absl::OkStatus();
 }
 
-// The shape of the tensor and its number of bytes.
+// Returns the shape of the tensor and its number of bytes.
 absl::StatusOr<Extent> PartExtent(const v1::Bytes& bytes, const ValueFields& fields,
                                   std::span<const uint32_t> transpose) {
   if (bytes.dims().empty()) return ExtentOf(fields);

@@ -30,12 +30,12 @@ absl::Status RefuseUnknownFields(const google::protobuf::Message& message);
 // contain anything that has a meaning in paths.
 absl::Status CheckTensorName(absl::string_view name);
 
-// The product of the axes in `field`. kInvalidArgument: no such product. kResourceExhausted: it
-// exceeds `limit`, which is counted in `unit`.
+// Returns the product of the axes in `field`. kInvalidArgument: there is no such product.
+// kResourceExhausted: it exceeds `limit`, which is counted in `unit`.
 absl::StatusOr<size_t> Product(const google::protobuf::RepeatedField<uint32_t>& sizes,
                                absl::string_view field, size_t limit, absl::string_view unit);
 
-// "bytes[4]", "optional int64[3]" or "int64[0 to 64]", for error messages.
+// Returns "bytes[4]", "optional int64[3]" or "int64[0 to 64]", for error messages.
 std::string Describe(const FeatureUse& feature);
 
 }  // namespace penstock

@@ -40,7 +40,7 @@ absl::StatusOr<Dtype> DtypeOf(const v1::Number& number, Dtype float_dtype) {
       absl::StrCat("as ", static_cast<int>(number.as()), " is none of I32, F32, BF16"));
 }
 
-// One number for all elements, or one for each element of the tensor.
+// Returns one number for all elements, or one for each element of the tensor.
 absl::StatusOr<std::vector<uint8_t>> FillOf(const v1::Number& number, const ValueFields& fields,
                                             size_t elements, FeatureType type, Dtype dtype) {
   const auto given = static_cast<size_t>(number.default__size());

@@ -10,9 +10,9 @@
 
 namespace penstock {
 
-// Each function checks an operation completely and adds what it needs to the plan: its features,
-// with every wire dtype, and its tensors, unless the tensors are the features themselves. REQUIRES:
-// PlanBuilder::TakeName() was called with `name`. Errors as Program::Compile().
+// Each function checks an operation completely. It adds to the plan what the operation needs: its
+// features, with every wire dtype, and its tensors, unless the tensors are the features themselves.
+// REQUIRES: PlanBuilder::TakeName() was called with `name`. Errors are those of Program::Compile().
 absl::Status AddBits(const std::string& name, const v1::Bits& bits, PlanBuilder& plan);
 absl::Status AddMateScore(const std::string& name, const v1::MateScore& score, PlanBuilder& plan);
 absl::Status AddNumber(const std::string& name, const v1::Number& number, PlanBuilder& plan);

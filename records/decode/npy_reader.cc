@@ -14,7 +14,7 @@ constexpr absl::string_view kMagic("\x93NUMPY", 6);
 constexpr uint64_t kMaxHeaderBytes = uint64_t{1} << 20;
 constexpr uint64_t kBlockBytes = uint64_t{256} << 10;
 
-// 0 if a row has more than NpyReader::kMaxRowBytes bytes.
+// Returns 0 if a row has more than NpyReader::kMaxRowBytes bytes.
 uint64_t RowBytes(const NpyHeader& header) {
   uint64_t bytes = header.item_bytes;
   for (size_t axis = 1; axis < header.shape.size(); ++axis) {

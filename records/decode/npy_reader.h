@@ -45,8 +45,8 @@ class NpyReader {
   // Number of values in a row.
   uint64_t row_values() const { return row_bytes_ / header_.item_bytes; }
 
-  // The next row, valid until the next call. kDataLoss: the file is truncated. REQUIRES: there is a
-  // next row.
+  // Returns the next row, valid until the next call. kDataLoss: the file is truncated. REQUIRES:
+  // there is a next row.
   absl::StatusOr<std::span<const uint8_t>> Next();
 
   // Call it after the last row. kDataLoss: the file has more bytes, or the stream detects damage.

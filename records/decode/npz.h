@@ -32,10 +32,10 @@ struct NpzArray {
 // Not thread-safe.
 class NpzWriter {
  public:
-  // Errors as NpyWriter::Create().
+  // Errors are those of NpyWriter::Create().
   static absl::StatusOr<NpzWriter> Create(std::string path, std::vector<NpzArray> arrays);
 
-  // Appends rows to the array with this index. Errors as NpyWriter::Append().
+  // Appends rows to the array with this index. Errors are those of NpyWriter::Append().
   absl::Status Append(size_t array, std::span<const uint8_t> rows);
   // Writes the archive. Call it once.
   absl::Status Finish();

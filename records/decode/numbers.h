@@ -18,7 +18,7 @@ namespace penstock {
 void ConvertFloats(Dtype dtype, SimdLevel level, const uint8_t* const* rows, size_t n, size_t count,
                    uint8_t* out);
 
-// Converts 64-bit integers. False: `dtype` cannot hold all of them exactly, and `out` is
+// Converts 64-bit integers. Returns false if `dtype` cannot hold all of them exactly; `out` is then
 // unspecified. REQUIRES: dtype is kI32, kBf16 or kF32.
 [[nodiscard]] bool ConvertIntegers(Dtype dtype, SimdLevel level, const uint8_t* const* rows,
                                    size_t n, size_t count, uint8_t* out);

@@ -37,16 +37,16 @@ class PlanBuilder {
   // use it in the same way.
   absl::StatusOr<size_t> AddFeature(FeatureUse feature);
 
-  // Adds a tensor whose name was taken. With kPacked, adds none, because the tensors are the
+  // Adds a tensor whose name was taken. Adds none with kPacked, because the tensors are then the
   // features.
   absl::Status AddTensor(const std::string& name, Dtype dtype, std::vector<uint32_t> shape,
                          DecodeStep step);
-  // As AddTensor(), for a tensor whose name `field` of another tensor gives. If the name is empty,
-  // adds none.
+  // Like AddTensor(), but the name is given by `field` of another tensor. If it is empty, adds no
+  // tensor.
   absl::Status AddNamedBy(absl::string_view field, const std::string& name, Dtype dtype,
                           std::vector<uint32_t> shape, DecodeStep step);
 
-  // As AddTensor(), for the lengths of the tensor that was added last.
+  // Like AddTensor(), but adds the lengths of the tensor that was added last.
   absl::Status AddLengths(const std::string& name, std::vector<uint32_t> shape, DecodeStep step);
 
   // Records that the spec has image operations.
@@ -57,7 +57,7 @@ class PlanBuilder {
 
   // Counts bits that tables expand. kResourceExhausted: kMaxBits is exceeded.
   absl::Status TakeBits(size_t size);
-  // The table for the next bits operation of the spec. Null with kPacked. REQUIRES: as
+  // Returns the table for the next bits operation of the spec, or null with kPacked. REQUIRES: as
   // SpecTables::Get().
   std::shared_ptr<const BitTable> NextTable(const v1::Bits& bits, size_t size,
                                             std::span<const uint32_t> transpose);

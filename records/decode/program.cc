@@ -19,7 +19,7 @@ namespace {
 
 // Rows that are decoded tensor by tensor before the next rows are touched. Their bytes stay in L1.
 constexpr size_t kTile = kScoreBlock;
-// How many rows ahead of the tile memory is prefetched.
+// Memory is prefetched this many rows ahead of the tile.
 constexpr size_t kAhead = 16;
 // Rows that are expanded between two prefetches.
 constexpr size_t kGroup = 4;
@@ -35,7 +35,7 @@ struct Tile {
   size_t size = 0;
   const DecodeOptions& options;
   // Rows to prefetch while these are written, one for one. Prefetching a whole tile at once would
-  // make the processor wait. Null: they are already prefetched.
+  // make the processor wait. If null, they are already prefetched.
   const Tile* ahead = nullptr;
 
   const uint8_t* const* rows(size_t column) const { return columns[column] + first; }

@@ -25,18 +25,19 @@ namespace penstock {
 class ImageMemory;
 class ImageTransform;
 
-// Raised if the same spec and the same bytes would give other bits. Part of every fingerprint.
+// Raised if the same spec and the same bytes would give other bits. It is part of every
+// fingerprint.
 inline constexpr uint32_t kDecoderVersion = 1;
 
-// An output: rows of `shape` (empty: a scalar), row-major, little-endian.
+// An output: rows of `shape`, row-major, little-endian. An empty shape means a scalar.
 struct TensorInfo {
-  std::string name;  // With kPacked a feature's name, which may have any character.
+  std::string name;  // With kPacked, the name of a feature; it may have any character.
   Dtype dtype = Dtype::kU8;
   std::vector<uint32_t> shape;
   size_t row_bytes = 0;
   size_t column = 0;  // Index in features() of the feature that it is made from.
   // Index of the tensor that says how many items of a row are real; the rest is padding. That
-  // tensor is i64 [], or [count] for a list of bytes. Unset: there is none.
+  // tensor is i64 [], or [count] for a list of bytes. Unset if there is no such tensor.
   std::optional<size_t> lengths = std::nullopt;
 };
 
@@ -45,12 +46,12 @@ struct TensorInfo {
 // (variable_entry.h).
 using FeatureColumn = const uint8_t* const*;
 
-// What the image operations of a spec need in addition to the records' bytes.
+// The inputs that the image operations of a spec need in addition to the records' bytes.
 struct ImageUse {
-  bool random = false;          // The pixels depend on the augmentation key.
+  bool random = false;          // True if the pixels depend on the augmentation key.
   std::vector<size_t> columns;  // The features with the images, one for each operation.
 
-  // True: there are image operations, so DecodeOptions::images is required.
+  // True if there are image operations; DecodeOptions::images is then required.
   bool decodes() const { return !columns.empty(); }
 };
 
@@ -61,7 +62,7 @@ struct ImageInputs {
   // of row i (records/format/record_id.h).
   uint64_t augmentation_key = 0;
   std::span<const int64_t> record_ids = {};
-  ImageMemory* memory = nullptr;  // As for ImageTransform::Apply(); may be null.
+  ImageMemory* memory = nullptr;  // For ImageTransform::Apply(); may be null.
 };
 
 struct DecodeOptions {
@@ -69,7 +70,7 @@ struct DecodeOptions {
   Stores stores = Stores::kCached;
   // Number of rows that follow in the columns. They are prefetched for the next call.
   size_t rows_behind = 0;
-  // True: the first rows were already prefetched for this call.
+  // True if the first rows were already prefetched for this call.
   bool fetched = false;
   ImageInputs images = {};
 };
@@ -109,7 +110,8 @@ class Program {
   // kResourceExhausted: a limit of docs/reference/decode_spec.md is exceeded.
   // kFailedPrecondition: the spec uses fields that this version does not know.
   static absl::StatusOr<Program> Compile(const v1::DecodeSpec& spec, WireDtype wire_dtype);
-  // As above. Reuses the tables that other programs of `spec` left in `tables`, and adds to them.
+  // Like the function above, but reuses the tables that other programs of `spec` left in `tables`,
+  // and adds to them.
   static absl::StatusOr<Program> Compile(const v1::DecodeSpec& spec, WireDtype wire_dtype,
                                          SpecTables& tables);
 
@@ -117,8 +119,9 @@ class Program {
   // for each.
   std::span<const FeatureUse> features() const;
   std::span<const TensorInfo> tensors() const;
-  size_t row_bytes() const;      // Over all tensors.
-  uint64_t fingerprint() const;  // Of spec and kDecoderVersion, whatever the wire dtype.
+  size_t row_bytes() const;  // Bytes of one row of all tensors.
+  // Hash of the spec and kDecoderVersion; the same for every wire dtype.
+  uint64_t fingerprint() const;
   const ImageUse& images() const;
   // Whether there are features whose values may not fit into a tensor: images, integers of another
   // type, or variable features.

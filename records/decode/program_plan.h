@@ -47,7 +47,7 @@ struct CopyStep {
   size_t first = 0;
 };
 
-// As CopyStep, with the axes transposed.
+// Like CopyStep, but with the axes transposed.
 struct TransposeStep {
   size_t column = 0;
   size_t first = 0;
@@ -81,7 +81,7 @@ struct Program::Plan {
   std::vector<FeatureUse> features;
   // For each feature, how many bytes of its place in a row to prefetch; at most kMaxFetchBytes.
   std::vector<size_t> fetch_bytes;
-  std::vector<size_t> variable_columns;  // Features for which rows have an entry.
+  std::vector<size_t> variable_columns;  // Columns of the features that have an entry in each row.
   std::vector<TensorInfo> tensors;
   std::vector<DecodeStep> steps;
   size_t row_bytes = 0;

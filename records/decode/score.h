@@ -13,8 +13,8 @@ namespace penstock {
 // library or processor can change a bit. Within 4e-16 of the exact value. REQUIRES: x is not NaN.
 double Tanh(double x);
 
-// a: the score of a distant mate. b: from |s| = b on, a mate scores no more than a. k: the
-// centipawns at which an ordinary score is a * tanh(1).
+// `a` is the score of a distant mate. A mate scores no more than `a` from |s| = `b` on. `k` is the
+// number of centipawns at which an ordinary score is a * tanh(1).
 struct MateScoreParams {
   double a = 0.8;
   double b = 11;

@@ -35,8 +35,8 @@ const FieldDescriptor* FindEnumField(const Descriptor& message, const std::strin
   return nullptr;
 }
 
-// Lists the values that an enum field can have: "; it is one of I32, F32, BF16". Empty if the spec
-// has no such field.
+// Lists the values that an enum field can have: "; it is one of I32, F32, BF16". Returns an empty
+// string if the spec has no such field.
 std::string EnumValues(const std::string& field_name) {
   const google::protobuf::FileDescriptor& file = *v1::DecodeSpec::descriptor()->file();
   std::vector<std::string> values;

@@ -3,12 +3,12 @@
 namespace penstock {
 namespace {
 
-// For each output element in order, the place where it is stored. REQUIRES: `bits` has been
-// checked.
+// Returns the place where each output element is stored, in the order of the elements. REQUIRES:
+// `bits` has been checked.
 std::vector<BitSource> MapElements(const v1::Bits& bits, size_t size,
                                    std::span<const uint32_t> transpose) {
   const size_t axes = transpose.size();
-  std::vector<uint32_t> stride(axes, 1);  // Of the stored axes.
+  std::vector<uint32_t> stride(axes, 1);  // Number of bits between neighbours on each stored axis.
   for (size_t i = axes - 1; i > 0; --i) {
     stride[i - 1] = stride[i] * bits.dims(static_cast<int>(i));
   }
@@ -20,7 +20,7 @@ std::vector<BitSource> MapElements(const v1::Bits& bits, size_t size,
   const uint32_t flip = bits.order() == v1::Bits::LSB_FIRST ? 7 : 0;
 
   std::vector<BitSource> elements(size);
-  std::vector<uint32_t> index(axes);  // On the stored axes.
+  std::vector<uint32_t> index(axes);  // Position of the element on each stored axis.
   for (BitSource& element : elements) {
     element.bit = bits.first_bit();
     for (size_t i = 0; i < axes; ++i) element.bit += index[i] * stride[i];

@@ -16,12 +16,12 @@ namespace penstock {
 // The bit tables of one spec, which are the same for every wire dtype. Not thread-safe.
 class SpecTables {
  public:
-  // The table for the spec's bits operation number `place`, counted from 0 without gaps. It is
-  // built at the first call and shared by the programs. REQUIRES: `bits` has been checked and has
-  // `size` elements; output axis i is stored axis transpose[i].
+  // Returns the table for the spec's bits operation number `place`, counted from 0 without gaps. It
+  // is built at the first call and shared by the programs. REQUIRES: `bits` has been checked and
+  // has `size` elements; output axis i is stored axis transpose[i].
   std::shared_ptr<const BitTable> Get(size_t place, const v1::Bits& bits, size_t size,
                                       std::span<const uint32_t> transpose);
-  size_t bytes() const;  // Memory use.
+  size_t bytes() const;  // Memory use in bytes.
 
  private:
   std::vector<std::shared_ptr<const BitTable>> tables_;

@@ -26,13 +26,13 @@ struct StoredAxes {
   const Sizes& shape;
 };
 
-// Output axis i is stored axis transpose[i]. Without the field, the identity. kInvalidArgument: it
-// is no permutation.
+// Returns the permutation in which output axis i is stored axis transpose[i]; without the field, it
+// is the identity. kInvalidArgument: the field is no permutation.
 absl::StatusOr<std::vector<uint32_t>> TransposeOf(const StoredAxes& axes);
 
-// The tensor's shape: `shape`, or else the dims in the order of `transpose`, which comes from
-// TransposeOf(). `limit` and `unit` are as for Product(). kInvalidArgument: `shape` does not have
-// `size` elements, the product of dims.
+// Returns the tensor's shape: `shape`, or else the dims in the order of `transpose`, which comes
+// from TransposeOf(). `limit` and `unit` are as for Product(). kInvalidArgument: `shape` does not
+// have `size` elements, the product of dims.
 absl::StatusOr<std::vector<uint32_t>> ShapeOf(const StoredAxes& axes, size_t size,
                                               std::span<const uint32_t> transpose, size_t limit,
                                               absl::string_view unit);

@@ -57,7 +57,7 @@ struct ValueFields {
 // fields.
 absl::Status CheckFields(const ValueFields& fields);
 
-// The size of a tensor.
+// The shape and size of a tensor.
 struct Extent {
   std::vector<uint32_t> shape;
   size_t item = 1;      // Elements of one item. With any_length(), all axes but the first.
@@ -71,7 +71,7 @@ absl::StatusOr<Extent> ExtentOf(const ValueFields& fields);
 // How a tensor of this extent uses its feature.
 FeatureUse UseOf(const ValueFields& fields, FeatureType type, const Extent& extent);
 
-// The name of the tensor with the lengths. Empty: there is none.
+// Returns the name of the tensor with the lengths; empty if there is none.
 std::string LengthTensorName(const std::string& name, const ValueFields& fields);
 // Adds the tensor that presence_tensor names. Does nothing if the name is empty.
 absl::Status AddPresence(const std::string& presence_tensor, size_t column, PlanBuilder& plan);

@@ -65,7 +65,7 @@ class VarintReader {
   const uint8_t* end_;
 };
 
-// Writes the first `n` integers as the dtype. False: one of them cannot be held exactly.
+// Writes the first `n` integers as the dtype. Returns false if one of them cannot be held exactly.
 bool WriteIntegers(const VariableValue& value, size_t n, Dtype dtype, SimdLevel level,
                    uint8_t* out) {
   VarintReader varints(value.bytes);
