@@ -22,7 +22,7 @@ struct VariableNumbersStep {
   size_t column = 0;
   FeatureType type = FeatureType::kInt64;
   size_t capacity = 0;        // Further values are cut.
-  std::vector<uint8_t> fill;  // In the tensor's form. One number for all, or `capacity` numbers.
+  std::vector<uint8_t> fill;  // In the tensor's form: one number for all, or `capacity` numbers.
 };
 
 // Writes the bytes of one value, and takes the rest of the row from `fill`.
@@ -47,10 +47,10 @@ struct ListLengthsStep {
   size_t length = 0;
 };
 
-// Writes how many items of a row are real.
+// Writes the number of items of a row that are real.
 struct LengthStep {
   size_t column = 0;
-  bool of_bytes = false;  // An item is `item` bytes of the one value, not `item` values.
+  bool of_bytes = false;  // True if an item is `item` bytes of the one value, not `item` values.
   size_t item = 1;
   size_t capacity = 0;  // Further items are cut.
 };
@@ -62,9 +62,9 @@ struct PresenceStep {
 // Writes one integer plus `add`. Fails if the sum does not fit into an int64.
 struct LabelStep {
   size_t column = 0;
-  bool optional = false;  // The row has an entry instead of the integer.
+  bool optional = false;  // True if the row has an entry instead of the integer.
   int64_t add = 0;
-  int64_t absent = 0;  // Written without `add`.
+  int64_t absent = 0;  // The label of a row without the feature, written without `add`.
 };
 
 using VariableStep = std::variant<VariableNumbersStep, VariableBytesStep, BytesListStep,
@@ -88,7 +88,7 @@ StepFailure FillRows(const PresenceStep& step, const TensorInfo& tensor, SimdLev
 StepFailure FillRows(const LabelStep& step, const TensorInfo& tensor, SimdLevel level,
                      StepRows rows, uint8_t* out);
 
-// The error for an integer that the dtype cannot hold exactly.
+// Returns the error for an integer that the dtype cannot hold exactly.
 absl::Status NotExact(int64_t value, Dtype dtype);
 
 }  // namespace penstock

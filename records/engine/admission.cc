@@ -50,7 +50,7 @@ void Admission::SetReady(WindowState& window, Clock::time_point now) {
   window.last_used = now;
   (window.in_use ? window.session->ready_bytes : announced_bytes_) += window.bytes;
   SetAwaited(window, false);
-  if (!window.in_use) changed_ = true;  // It can yield.
+  if (!window.in_use) changed_ = true;  // The window can yield now.
 }
 
 void Admission::Touch(WindowState& window, Clock::time_point now) {
@@ -62,13 +62,13 @@ void Admission::Touch(WindowState& window, Clock::time_point now) {
 void Admission::Withdraw(WindowState& window) {
   if (window.queued) {
     Dequeue(window);
-    changed_ = true;  // Others may have waited behind it.
+    changed_ = true;  // Others may have waited behind this window.
   }
   Unpin(window);
 }
 
 void Admission::NoteIdle(WindowState& window) {
-  if (std::exchange(window.passed_over, false)) changed_ = true;  // It can yield.
+  if (std::exchange(window.passed_over, false)) changed_ = true;  // The window can yield now.
 }
 
 void Admission::LetGo(uint64_t bytes) {
@@ -100,8 +100,8 @@ uint64_t Admission::RoomFor(const WindowState& window) const {
   return budget - std::min(budget, store_.held_bytes());
 }
 
-// Others may pin chunks of this window too, but these count only once. So a window that did not fit
-// can fit only after something was unpinned.
+// Others may pin chunks of this window too, but these chunks count only once. So a window that did
+// not fit can fit only after something was unpinned.
 bool Admission::TryAdmit(WindowState& window) {
   if (store_.unpinned_bytes() < window.fits_at) return false;
   SessionState& session = *window.session;

@@ -23,23 +23,23 @@ namespace penstock {
 // chunks are loaded again at the next fetch.
 //   - Windows that are only announced yield, the one that became ready last first.
 //   - Any window that was not read for `idle_pin` yields, the longest unread first. This includes a
-//     window whose rows were requested, if its session gets no parts because it does not take those
-//     that it was sent. Its chunks are then loaded again once the session does.
+//     window whose rows were requested, if its session gets no parts because it does not take the
+//     parts that it was sent. Its chunks are loaded again once the session takes them.
 //
-// A client reads its windows side by side, so a client that lacks one soon waits while all its
+// A client reads its windows side by side. If it lacks one of them, it soon waits while all its
 // others are in memory. If the windows of all clients do not fit, clients therefore take turns. A
-// client that waits takes what it lacks from clients whose stay is over, beginning with the one
-// whose turn was longest ago. It then stays for `stay`, counted from the moment when all its
-// windows are loaded. Nothing is taken unless it is enough.
+// client that waits takes the memory that it lacks from clients whose stay is over, beginning with
+// the one whose turn was longest ago. It then stays for `stay`, counted from the moment when all
+// its windows are loaded. It takes memory only if that is enough for the window.
 //
-// Definitions count from OpenWindow() on. To make room for them, chunks that nobody pins are
+// Memory for definitions is taken at OpenWindow(). To make room for it, chunks that nobody pins are
 // evicted, and windows that are only announced wait.
 //
 // A server that is short of memory calls Run() at every turn. So Run() looks only at the earliest
-// needed window of each session, and looks at the chunks of a window that did not fit only after as
-// much as it lacked was unpinned. With S sessions, it takes O(S log S), plus the chunks of these
-// windows and of windows that yield. The numbers of waiting and ready windows do not matter, except
-// when a session takes from others: Run() then looks once at all windows in use.
+// needed window of each session. It looks again at the chunks of a window that did not fit only
+// after as much memory as it lacked was unpinned. With S sessions, Run() takes O(S log S), plus the
+// chunks of these windows and of windows that yield. The numbers of waiting and ready windows do
+// not matter, except when a session takes from others: Run() then looks once at all windows in use.
 //
 // Not thread-safe: guarded by the scheduler's lock.
 class Admission {
@@ -72,7 +72,8 @@ class Admission {
   // The session ends. Its windows are withdrawn separately.
   void Forget(SessionState& session) { std::erase(stalled_, &session); }
 
-  // Sessions that did not read, and may have parts again, queue for the windows that yielded.
+  // Sessions that did not read, and may have parts again, are queued for their windows that
+  // yielded.
   void Resume(const Turns& turns);
   // Admits what fits. Admitted windows become kLoading or kBuilding, and part of window_work of
   // their sessions.
@@ -105,20 +106,21 @@ class Admission {
   void RunInTurn(Waiting waiting, const Turns& turns, Clock::time_point now);
   uint64_t RoomFor(const WindowState& window) const;
   bool TryAdmit(WindowState& window);
-  // How many bytes the window lacks. REQUIRES: TryAdmit() has just refused it.
+  // Returns how many bytes the window lacks. REQUIRES: TryAdmit() has just refused it.
   uint64_t Lacks(const WindowState& window) const;
-  // Admits the window if windows that are only announced have enough memory; they yield.
+  // Admits the window if windows that are only announced have enough memory. They then yield.
   bool AdmitBeforeAnnounced(WindowState& window);
-  // As TryAdmit(), but others may have to make room.
+  // Like TryAdmit(), but may make others yield.
   bool Admit(WindowState& window, const Turns& turns, Clock::time_point now);
   void SetAwaited(WindowState& window, bool awaited);
   Clock::time_point next_yield() const;
   // The ready window that was not read for longest; null if no window is ready.
   WindowState* LongestUnread() const;
-  // False: rows of the window are being read, or will be as soon as it is its session's turn.
+  // Returns false if rows of the window are being read, or will be as soon as its session has its
+  // turn.
   static bool MayYieldUnread(const WindowState& window, const Turns& turns);
   void Yield(WindowState& window);
-  // As Yield(), for a window in use. Requests for its rows wait until it has memory again.
+  // Like Yield(), for a window in use. Requests for its rows wait until it has memory again.
   void YieldUsed(WindowState& window, const Turns& turns);
 
   // Whether others may take memory of the session's windows.
@@ -140,16 +142,16 @@ class Admission {
   ChunkStore store_;
   const Clock::duration idle_pin_;
   const Clock::duration stay_;
-  // Ready windows, ordered by `last_used`: those in use, and those that are only announced.
+  // Ready windows, ordered by `last_used`. used_ has those in use, announced_ those only announced.
   Windows used_;
   Windows announced_;
   std::vector<SessionState*> stalled_;    // Sessions with stalled_at_bytes.
-  std::vector<SessionState*> in_turn_;    // For RunInTurn(): kept for its memory.
-  std::vector<WindowState*> candidates_;  // For AdmitInTheirPlace(): likewise.
+  std::vector<SessionState*> in_turn_;    // Used by RunInTurn(); a member to reuse its memory.
+  std::vector<WindowState*> candidates_;  // Used by AdmitInTheirPlace(); likewise.
   uint64_t losable_bytes_ = 0;            // Computed by CountLosable().
   uint64_t announced_bytes_ = 0;          // Bytes of announced_.
   Clock::time_point next_stay_end_ = Clock::time_point::max();
-  bool changed_ = false;  // Since the last Run().
+  bool changed_ = false;  // True if something has changed since the last Run().
   size_t num_waiting_ = 0;
   uint64_t admissions_ = 0;
   uint64_t num_yielded_ = 0;

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class BudgetTest : public EngineFixture {
  protected:
-  // The bytes that a window of one chunk takes.
+  // Returns the number of bytes that a window of one chunk takes.
   uint64_t WindowCost() {
     Start();
     Recorder client;
@@ -37,7 +37,7 @@ class BudgetTest : public EngineFixture {
     ASSERT_OK(session.Fetch(FetchAll(window, number)));
     ExpectAnswer(client, window, FetchAll(window, number));
   }
-  // False after a minute.
+  // Returns false after a minute.
   static bool BecomesStarved(const Session& session) {
     for (int i = 0; i < 60'000 && session.stats().starved_windows == 0; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -22,7 +22,7 @@ class Chunk {
   // must outlive the chunk.
   Chunk(PageMemory& memory, uint32_t records, size_t row_bytes, size_t value_bytes)
       : rows_(memory.TakeOwned(records * row_bytes + value_bytes)), num_records_(records) {}
-  // A chunk none of whose records is sound.
+  // Makes a chunk in which no record is sound.
   explicit Chunk(uint32_t records) : num_records_(records) {}
 
   uint8_t* rows() { return rows_.get(); }
@@ -46,7 +46,7 @@ class Chunk {
   PageMemory::Taken rows_;
   uint32_t num_records_ = 0;
   uint32_t num_holdout_ = 0;
-  std::vector<uint64_t> holdout_;  // One bit per record. Empty: all are 0.
+  std::vector<uint64_t> holdout_;  // One bit per record; empty if all are 0.
   ListedDamage damage_;
 };
 

@@ -22,24 +22,24 @@ struct LoadError {
 LoadError Unshared(const LoadError& error);
 absl::Status Unshared(const absl::Status& status);
 
-// "shard 'PATH', chunk at OFFSET".
+// Returns "shard 'PATH', chunk at OFFSET".
 std::string ChunkName(const ShardRef& shard, const ChunkRef& chunk);
 
-// kFailedPrecondition: `what` shows that the shard is not the one that was indexed.
+// Returns kFailedPrecondition: `what` shows that the shard is not the one that was indexed.
 LoadError ShardChanged(const ShardRef& shard, absl::string_view what);
 
-// kDataLoss for one record of the chunk.
+// Returns kDataLoss for one record of the chunk.
 LoadError RecordDamaged(const ShardRef& shard, const ChunkRef& chunk, uint32_t record,
                         bool rest_of_chunk, const absl::Status& why);
 
-// The error for a payload that a packer refused because of `why`: kDataLoss with damage, or else an
-// error of the spec.
+// Returns the error for a payload that a packer refused because of `why`: kDataLoss with damage, or
+// else an error of the spec.
 LoadError RecordRefused(const ShardRef& shard, const ChunkRef& chunk, uint32_t record,
                         const absl::Status& why);
 
-// The error for a chunk whose CRC is wrong although the CRCs of `records` records are right. `what`
-// describes these records in the message. kDataLoss: the damage is where these CRCs do not reach,
-// in a header of a compressed chunk. kFailedPrecondition: the shard has changed.
+// Returns the error for a chunk whose CRC is wrong although the CRCs of `records` records are
+// right. `what` describes these records in the message. kDataLoss: the damage is where these CRCs
+// do not reach, in a header of a compressed chunk. kFailedPrecondition: the shard has changed.
 LoadError SoundButOther(const ShardRef& shard, const ChunkRef& chunk, uint32_t records,
                         absl::string_view what);
 

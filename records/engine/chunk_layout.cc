@@ -8,7 +8,8 @@
 namespace penstock {
 namespace {
 
-// Contains everything that decides which records are refused, and how the others are stored.
+// The key contains everything that decides which records are refused, and how the others are
+// stored.
 std::string KeyOf(const VariableUse& use) {
   return absl::StrCat("~", use.optional, use.sequence, use.list, ":", use.min_count, ":",
                       use.max_count, ":", use.multiple, ":", use.max_bytes, ";");

@@ -18,14 +18,15 @@ namespace penstock {
 // Immutable; thread-safe.
 class ChunkLayout {
  public:
-  // `holdout_feature` (empty: the whole payload) decides the split. It is stored only if the
-  // program uses it too. `holdout_threshold` is the held-out share times 2^32; 0 means no holdout.
+  // `holdout_feature` decides the split; if it is empty, the whole payload does. It is stored only
+  // if the program uses it too. `holdout_threshold` is the held-out share times 2^32; 0 means no
+  // holdout.
   ChunkLayout(std::span<const FeatureUse> features, std::string holdout_feature,
               uint32_t holdout_threshold);
 
   std::span<const FeatureUse> features() const { return features_; }
   size_t row_bytes() const { return row_bytes_; }
-  // Where feature i begins in a row.
+  // Offset of feature i in a row, in bytes.
   size_t feature_offset(size_t i) const { return offsets_[i]; }
 
   // Whether records are split at all.
@@ -33,11 +34,12 @@ class ChunkLayout {
   const std::string& holdout_feature() const { return holdout_feature_; }
   uint32_t holdout_threshold() const { return holdout_threshold_; }
 
-  // Equal for layouts that store the same bytes and split records in the same way.
+  // Identifies the layout: equal for layouts that store the same bytes and split records in the
+  // same way.
   const std::string& key() const { return key_; }
 
-  // The most bytes that values of variable features take in a chunk of `raw_bytes` decompressed
-  // bytes. They are stored as the records encode them.
+  // Upper bound for the bytes that values of variable features take in a chunk of `raw_bytes`
+  // decompressed bytes. They are stored as the records encode them.
   uint64_t ValueBytes(uint64_t raw_bytes) const { return has_variable_ ? raw_bytes : 0; }
 
   // Memory in bytes of a chunk with this many records and decompressed bytes. Saturates.

@@ -75,8 +75,8 @@ class ChunkLoader {
   }
 
  private:
-  // For the last few layouts. A layout is shared with the chunk store, which compares layouts by
-  // address.
+  // Kept for the last few layouts. A layout is shared with the chunk store, which compares layouts
+  // by address.
   struct Packer {
     std::shared_ptr<const ChunkLayout> layout;
     RecordPacker packer;

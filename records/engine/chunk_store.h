@@ -25,15 +25,15 @@ struct ChunkEntry {
   ShardRef shard;
   ChunkRef ref;
   ListedDamage damage;
-  // Shared by the entries and sessions that use it.
+  // Shared by the entries and sessions that use this layout.
   std::shared_ptr<const ChunkLayout> layout;
-  uint64_t bytes = 0;  // Counted in the budget.
-  // Bytes that loading the chunk reads. 0 if all its records are listed as damaged.
+  uint64_t bytes = 0;  // Bytes that count in the budget.
+  // Bytes that loading the chunk reads; 0 if all its records are listed as damaged.
   uint32_t file_bytes = 0;
   State state = State::kQueued;
   uint32_t pins = 0;
   Chunk chunk;                        // Set when resident. Constant while pinned.
-  std::vector<WindowState*> waiters;  // Windows that need it. Empty once it is resident.
+  std::vector<WindowState*> waiters;  // Windows that need it; empty once it is resident.
   // Neighbours in the list of resident chunks that are not pinned.
   ChunkEntry* older = nullptr;
   ChunkEntry* newer = nullptr;
@@ -53,11 +53,13 @@ class ChunkStore {
   explicit ChunkStore(uint64_t budget_bytes) : budget_bytes_(budget_bytes) {}
   ~ChunkStore();
 
-  // The bytes that Pin() takes from the budget if none of the chunks is in the table. Saturates.
+  // Returns the bytes that Pin() takes from the budget if none of the chunks is in the table.
+  // Saturates.
   static uint64_t WindowBytes(const OpenWindow& window, const ChunkLayout& layout,
                               uint64_t table_bytes);
 
-  // The value of pinned_bytes() if a window and its `table_bytes` were pinned too. Saturates.
+  // Returns the value that pinned_bytes() would have if a window and its `table_bytes` were pinned
+  // too. Saturates.
   uint64_t PinnedWith(const OpenWindow& window, const ChunkLayout& layout,
                       uint64_t table_bytes) const;
   // Pins all chunks of a window and reserves `table_bytes` for it. Evicts chunks to make room. New
@@ -106,7 +108,7 @@ class ChunkStore {
   static Key MakeKey(const ShardRef& shard, const ChunkRef& chunk, const ChunkLayout* layout,
                      ListedDamage damage);
   static Key MakeKey(const ChunkEntry& entry);
-  // The entry for chunk i of the window.
+  // Returns the entry for chunk i of the window, and adds it if there is none.
   ChunkEntry& FindOrAdd(const OpenWindow& window, uint32_t i,
                         const std::shared_ptr<const ChunkLayout>& layout);
   void EvictTo(uint64_t bytes);

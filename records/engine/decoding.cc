@@ -46,7 +46,7 @@ absl::Status ForGood(const absl::Status& status) {
 absl::StatusOr<Decodings> Decodings::Compile(const StreamOptions& options) {
   Decodings decodings;
   SpecTables tables;
-  absl::Status error;  // In the end, that of i8, which accepts every operation.
+  absl::Status error;  // The last error: that of i8, which accepts every operation.
   for (WireDtype dtype :
        {WireDtype::kPacked, WireDtype::kF64, WireDtype::kF32, WireDtype::kBf16, WireDtype::kI8}) {
     const auto index = static_cast<size_t>(dtype);

@@ -18,13 +18,14 @@ namespace penstock {
 
 inline constexpr size_t kNumWireDtypes = 5;
 
-// What a fetch is decoded with. Immutable.
+// The decoder for the rows of a fetch. Immutable.
 struct Decoding {
   Program program;
-  size_t row_bytes = 0;  // Includes the record id.
+  size_t row_bytes = 0;  // Bytes of a row, including the record id.
   uint32_t rows_per_part = 0;
-  // Rows of a block that sessions share; 1 for images. 0: there are no shared blocks, because a row
-  // is larger than a block, or there are too many tensors to lend pieces of.
+  // Number of rows in a block that sessions share; 1 for images. It is 0 if there are no shared
+  // blocks, because a row is larger than a block, or because there are too many tensors to lend
+  // pieces of.
   uint32_t block_rows = 0;
   // Statistics of these blocks. Shared with them.
   std::shared_ptr<StripUse> use = {};
@@ -33,22 +34,22 @@ struct Decoding {
 // The decodings of a spec by WireDtype.
 class Decodings {
  public:
-  // kInvalidArgument: the spec is invalid, or a row does not fit into a part with any dtype. Other
-  // errors as Program::Compile(), but kResourceExhausted becomes kInvalidArgument, because a limit
-  // of the spec is permanent.
+  // Returns kInvalidArgument if the spec is invalid, or if a row does not fit into a part with any
+  // dtype. Other errors are those of Program::Compile(), but kResourceExhausted becomes
+  // kInvalidArgument, because a limit of the spec is permanent.
   static absl::StatusOr<Decodings> Compile(const StreamOptions& options);
 
   // kInvalidArgument: the spec does not allow the dtype, or a row is larger than a part.
   const absl::StatusOr<Decoding>& For(WireDtype dtype) const {
     return by_dtype_[static_cast<size_t>(dtype)];
   }
-  // These are the same for all dtypes.
+  // The following are the same for all dtypes.
   std::span<const FeatureUse> features() const { return Any().program.features(); }
   uint64_t fingerprint() const { return Any().program.fingerprint(); }
   const ImageUse& images() const { return Any().program.images(); }
   // Whether rows that cannot be decoded are replaced, and there may be such rows.
   bool replaces() const { return replaces_; }
-  // Approximate memory use.
+  // Approximate memory use in bytes.
   uint64_t bytes() const { return bytes_; }
 
  private:

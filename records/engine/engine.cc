@@ -19,7 +19,7 @@ namespace {
 
 // Parts get at most 1/kPartShare of the memory budget.
 constexpr uint64_t kPartShare = 8;
-// Enough for the definitions of 150 clients with 128 windows of 16 chunks.
+// Room for the definitions of 150 clients with 128 windows of 16 chunks.
 constexpr uint64_t kMinDefinitionBytes = uint64_t{64} << 20;
 // Free memory that is kept for parts: enough for a few busy sessions.
 constexpr uint64_t kMostKeptPartBytes = uint64_t{32} << 20;
@@ -62,7 +62,7 @@ EngineOptions Completed(EngineOptions options) {
   return options;
 }
 
-// The part of the budget for chunks and windows.
+// Returns the part of the budget for chunks and windows.
 uint64_t StoreBudget(const EngineOptions& options) {
   return options.memory_budget - options.strip_cache -
          std::min(options.limits.engine_part_bytes, options.memory_budget / kPartShare);
@@ -93,7 +93,7 @@ absl::Status EngineOptions::Validate() const {
   return absl::OkStatus();
 }
 
-// The server's reactor and the local transport serve a client through this.
+// The session through which the server's reactor and the local transport serve a client.
 class Engine::EngineSession final : public Session {
  public:
   EngineSession(JobScheduler& scheduler, PartPool& pool, SessionState& state,
@@ -198,7 +198,7 @@ void Engine::RunReader(size_t number) {
                 Worker::Waits::kApart, options_.spans);
   for (Work work; scheduler_.NextLoad(work);) {
     worker.Do(work);
-    worker.FreeMemory();  // With many readers, it would add up.
+    worker.FreeMemory();  // The memory of many readers would add up.
   }
 }
 

@@ -58,7 +58,7 @@ class Engine {
 
   // Holds the scheduler's lock while it sums over the sessions.
   EngineStats stats() const;
-  // With the values that Create() filled in.
+  // The options, with the values that Create() filled in.
   const EngineOptions& options() const { return options_; }
 
  private:
@@ -68,10 +68,10 @@ class Engine {
   absl::Status StartThreads();
   void RunThread(size_t number);
   void RunReader(size_t number);
-  // Starts as many as possible. Called once, by one thread.
+  // Starts as many readers as possible. Called once, by one thread.
   void StartReaders();
   std::shared_ptr<const ChunkLayout> Intern(ChunkLayout layout);
-  // Compiled once for all sessions with the same spec.
+  // Returns the decodings of the spec, compiled once for all sessions with the same spec.
   absl::StatusOr<std::shared_ptr<const Decodings>> DecodingsFor(const StreamOptions& options);
   ServerInfo Describe(const Decodings& decodings) const;
 

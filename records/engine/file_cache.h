@@ -22,8 +22,8 @@ class FileCache {
   // `root` must outlive the cache. REQUIRES: capacity > 0.
   FileCache(const Root& root, size_t capacity) : root_(root), capacity_(capacity) {}
 
-  // Opens a file, or returns the open one. Shared by the cache and current reads, because a file
-  // may be dropped while it is read. Errors as Root::OpenFile().
+  // Opens a file, or returns the open one. The file is shared by the cache and current reads,
+  // because it may be dropped while it is read. Errors are those of Root::OpenFile().
   absl::StatusOr<std::shared_ptr<const FileSource>> Open(const std::string& path);
 
   // Closes `path`, so that the next Open() opens the file that has this name then.
@@ -37,7 +37,7 @@ class FileCache {
 
   std::shared_ptr<const FileSource> Find(const std::string& path);
   absl::StatusOr<std::shared_ptr<const FileSource>> OpenNew(const std::string& path);
-  // False: no file was open.
+  // Returns false if no file was open.
   bool DropOlderHalf();
   void DropOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -27,13 +27,13 @@ struct Job {
   RequestState* request = nullptr;
   uint64_t begin = 0;
   uint32_t rows = 0;
-  uint64_t cost = 0;    // As in RowsCost::bytes.
-  RowBlock block = {};  // Shared with other sessions. Has no rows if only `rows` are decoded.
-  bool leads = true;    // It has reserved its memory. A follower uses its leader's.
+  uint64_t cost = 0;    // The cost in bytes (RowsCost::bytes).
+  RowBlock block = {};  // Shared with other sessions; has no rows if only `rows` are decoded.
+  bool leads = true;    // True if it has reserved its memory. A follower uses its leader's.
 
-  // Bytes of the part.
+  // Bytes of the part that answers the job.
   size_t bytes() const { return rows * request->decoding->row_bytes; }
-  // Bytes that are decoded.
+  // Bytes that are decoded for the job.
   size_t decoded_bytes() const { return std::max(block.rows, rows) * request->decoding->row_bytes; }
 };
 
@@ -43,9 +43,9 @@ struct Decoded {
   uint32_t block_rows = 0;  // Rows decoded into a shared block.
 };
 
-// What a thread is given to do: one job, or several kDecode jobs that are answered from one block.
-// When the thread asks for more, `jobs` are the kDecode jobs that it has answered: its own, and
-// those that other threads left to it.
+// The work of one thread: one job, or several kDecode jobs that are answered from one block. When
+// the thread asks for more, `jobs` are the kDecode jobs that it has answered: its own, and those
+// that other threads left to it.
 struct Work {
   std::vector<Job> jobs;
   Decoded decoded;

@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-// REQUIRES: the job is a kDecode.
+// REQUIRES: the job is of kind kDecode.
 inline Piece PieceOf(const Job& job) {
   return {*job.request->decoding,
           *job.session->layout,

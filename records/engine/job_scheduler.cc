@@ -33,8 +33,9 @@ uint64_t SpecBytes(const Decodings& spec) {
   return spec.bytes() < kCounted ? 0 : spec.bytes();
 }
 
-// The number of windows whose rows wait for memory, if the first of them was refused it. A window
-// that no thread has looked at yet, because all threads read or send, waits for a thread.
+// Returns the number of windows whose rows wait for memory if the first of them was refused memory,
+// else 0. A window that no thread has looked at yet, because all threads read or send, waits for a
+// thread.
 uint64_t StarvedWindows(const SessionState& session) {
   const WindowState* first = session.waiting_used.first();
   return first == nullptr || first->fits_at == 0 ? 0 : session.waiting_used.size();
@@ -98,7 +99,7 @@ absl::Status JobScheduler::OpenWindow(SessionState& session, penstock::OpenWindo
   const absl::Status fits = CheckWindow(definition, session.layout->has_holdout(), limits_);
   if (!fits.ok()) {
     if (!absl::IsResourceExhausted(fits)) return fits;
-    definition.shards.clear();  // Nothing of it will be read.
+    definition.shards.clear();  // Nothing of the definition will be read.
     definition.chunks.clear();
     definition.damaged.clear();
     definition.has_spare = false;
@@ -293,7 +294,7 @@ void JobScheduler::Cancel(SessionState& session, uint64_t request) {
 absl::Status JobScheduler::Release(SessionState& session, uint64_t number) {
   MutexLock lock(&mutex_);
   auto found = session.windows.find(number);
-  if (found == session.windows.end()) return absl::OkStatus();  // It failed, and made room.
+  if (found == session.windows.end()) return absl::OkStatus();  // The window failed, and made room.
   Remove(std::move(session.windows.extract(found).mapped()));
   work_.NotifyOne();
   return absl::OkStatus();

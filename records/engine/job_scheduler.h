@@ -34,10 +34,11 @@ class JobScheduler {
   absl::StatusOr<SessionState*> AddSession(std::unique_ptr<SessionState> session);
   // Ends everything that the session requested, and waits for its current jobs.
   void EndSession(SessionState& session);
-  // REQUIRES: EndSession() was called, and no part can return to the session any more.
+  // Removes the session. REQUIRES: EndSession() was called, and no part can return to the session
+  // any more.
   void ForgetSession(SessionState& session);
 
-  // These are as in Session.
+  // The next four do what the methods of Session with the same names do.
   absl::Status OpenWindow(SessionState& session, OpenWindow window);
   absl::Status Fetch(SessionState& session, const Fetch& fetch);
   void Cancel(SessionState& session, uint64_t request);
@@ -46,14 +47,15 @@ class JobScheduler {
   // at most `bytes`.
   void LimitParts(SessionState& session, uint64_t bytes);
 
-  // Reports the jobs of `work` as answered, and waits for new work. False: Stop() was called.
+  // Reports the jobs of `work` as answered, and waits for new work. Returns false once Stop() was
+  // called.
   bool Next(Work& work);
-  // As Next(), for a reader: gives only loads, only while storage is slow, and only as many at a
+  // Like Next(), for a reader: gives only loads, only while storage is slow, and only as many at a
   // time as fit.
   bool NextLoad(Work& work);
   // Reports a load. `chunk` is nullopt if it failed with `error`.
   void FinishLoad(const Job& job, std::optional<Chunk> chunk, const LoadError& error);
-  // The rows of the job's window, if another session has the same window; else null.
+  // Returns the rows of the job's window if another session has the same window, else null.
   std::shared_ptr<const SharedWindow> FindRows(const Job& job);
   // Stores `rows`, or returns what FindRows() finds meanwhile.
   std::shared_ptr<const SharedWindow> AddRows(const Job& job, WindowRows rows);
@@ -65,14 +67,14 @@ class JobScheduler {
   // Reports kDecode jobs whose rows cannot be decoded. Their requests are answered with `why`.
   void RefuseDecoded(std::span<const Job> jobs, const LoadError& why);
 
-  // Parts that were awaited have returned.
+  // Call it when awaited parts have returned.
   void PartReturned();
   // Ends the calls of Next() and NextLoad().
   void Stop();
 
-  // Without the times of the threads.
+  // Returns the statistics without the times of the threads.
   EngineStats stats() const;
-  // Takes memory for decoding images from the budget, and gives it back.
+  // These take memory for decoding images from the budget, and give it back.
   void HoldImages(uint64_t bytes);
   void LetGoOfImages(uint64_t bytes);
 
@@ -88,7 +90,7 @@ class JobScheduler {
   absl::Status HoldDefinition(uint64_t bytes, absl::string_view what)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LetGoOfDefinition(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // As HoldDefinition(), but once for all sessions with the same spec.
+  // Like HoldDefinition(), but takes the memory only once for all sessions with the same spec.
   absl::Status HoldSpec(const Decodings& spec) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LetGoOfSpec(const Decodings& spec) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Delete(WindowState* window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

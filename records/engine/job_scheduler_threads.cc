@@ -9,7 +9,7 @@ namespace {
 
 using Phase = WindowState::Phase;
 
-// Memory that loading the chunk takes in addition to its budget.
+// Returns the memory that loading the chunk takes in addition to its budget.
 uint64_t ReadBytes(const ChunkEntry& chunk) {
   const bool frames = chunk.shard.container == Container::kTfRecord;
   return uint64_t{chunk.ref.size} + (frames ? 0 : chunk.ref.raw_size);

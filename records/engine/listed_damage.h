@@ -19,7 +19,7 @@ struct ListedDamage {
 
   bool empty() const { return records.empty() && rest == std::numeric_limits<uint32_t>::max(); }
   bool Contains(uint32_t record) const;
-  // How many of the first `num_records` records are listed.
+  // Returns how many of the first `num_records` records are listed.
   uint32_t Count(uint32_t num_records) const;
 
   friend bool operator==(const ListedDamage&, const ListedDamage&) = default;
@@ -28,7 +28,7 @@ struct ListedDamage {
 // Sorts window.damaged as DamageOf() requires.
 void SortDamage(OpenWindow& window);
 
-// What `window` lists for chunks[chunk]. REQUIRES: SortDamage() was called.
+// Returns the damage that `window` lists for chunks[chunk]. REQUIRES: SortDamage() was called.
 ListedDamage DamageOf(const OpenWindow& window, uint32_t chunk);
 
 }  // namespace penstock

@@ -23,18 +23,18 @@ struct StreamOptions {
   // Adds the tensor record_id (i64 [1]) as the last tensor of every part: the ordinal of the
   // record's chunk plus the record's index in the chunk.
   bool record_ids = false;
-  // Definition of the split. With threshold 0, no record is in the holdout split.
+  // Defines the split. With threshold 0, no record is in the holdout split.
   std::string holdout_feature;
   uint32_t holdout_threshold = 0;
-  // As far as is known, the feature is one bytes value in every record. Not on the wire: for other
-  // splits, the protocol version excludes servers that support only this.
+  // True if, as far as is known, the feature is one bytes value in every record. This is not sent:
+  // for other splits, the protocol version excludes servers that support only this.
   bool holdout_by_one_value = true;
-  // Every shard holds TFRecord frames. Not on the wire: for other shards, the protocol version
-  // excludes servers that support only these.
+  // True if every shard holds TFRecord frames. This is not sent: for other shards, the protocol
+  // version excludes servers that support only these.
   bool only_frames = true;
-  std::string client;      // For logs.
-  bool checksums = false;  // Every part carries the CRC-32C of its bytes.
-  // A row that cannot be decoded is replaced by the next row of its window that can be.
+  std::string client;      // Names the client in logs.
+  bool checksums = false;  // Asks for the CRC-32C of its bytes in every part.
+  // Asks to replace a row that cannot be decoded by the next row of its window that can be.
   bool replace_undecodable = false;
 };
 
@@ -49,9 +49,9 @@ struct ChunkRef {
   uint32_t shard = 0;  // Index into OpenWindow::shards.
   uint64_t offset = 0;
   uint32_t size = 0;      // Bytes in the file.
-  uint32_t raw_size = 0;  // As TFRecord frames. Equal to size if the file holds plain ones.
+  uint32_t raw_size = 0;  // Bytes as TFRecord frames. Equal to size for plain TFRecord.
   uint32_t records = 0;
-  uint32_t holdout = 0;  // How many of the records are in the holdout split.
+  uint32_t holdout = 0;  // Number of the records that are in the holdout split.
   uint32_t crc32c = 0;   // CRC of the bytes in the file.
   uint64_t ordinal = 0;  // Number of its first record in the manifest.
 };
@@ -72,7 +72,7 @@ struct OpenWindow {
   Split split = Split::kAll;
   bool shuffle = true;
   uint64_t key = 0;        // Key for shuffling the window's rows.
-  uint32_t rows = 0;       // The number that the client expects.
+  uint32_t rows = 0;       // The number of rows that the client expects.
   uint64_t needed_at = 0;  // Loads run in ascending order of this.
   // Each of these is replaced by the next good record of its chunk that belongs to the split,
   // cyclically, and then by one of the following chunks of the window.
@@ -80,7 +80,7 @@ struct OpenWindow {
   // The last chunk is a spare. It has no rows in the window. If no other chunk has a good record,
   // its first good record of the split stands for all rows.
   bool has_spare = false;
-  // Key of everything random about the pixels of images. Unused if nothing is random.
+  // Key of everything random about the pixels of images. It has no effect if nothing is random.
   uint64_t augmentation_key = 0;
 
   // The number of chunks that have rows.
@@ -104,7 +104,7 @@ struct Damage {
   std::string shard;
   uint64_t chunk_offset = 0;
   uint32_t record = 0;         // Index in the chunk.
-  bool rest_of_chunk = false;  // The framing is broken there.
+  bool rest_of_chunk = false;  // True if the framing is broken there.
 };
 
 // A row whose own record cannot be decoded, and was replaced by another.
@@ -122,15 +122,15 @@ struct StreamError {
   std::optional<uint64_t> window;
   absl::Status status;
   std::optional<Damage> damage;
-  // With kDataLoss: no record of the window's split is good or can be decoded, not even one of its
-  // spare. The window can be opened with another spare.
+  // Set only with kDataLoss: no record of the window's split is good or can be decoded, not even
+  // one of its spare. The window can be opened with another spare.
   bool needs_spare = false;
 };
 
 // The window is loaded: its rows need not wait for chunks any more.
 struct WindowReady {
   uint64_t window = 0;
-  uint64_t read_bytes = 0;  // Read from disk for it. 0: all chunks were in memory.
+  uint64_t read_bytes = 0;  // Bytes read from disk for it; 0 if all chunks were in memory.
 };
 
 // Bytes of parts that the client may have requested and not received. If the same value is sent
@@ -139,12 +139,12 @@ struct Credit {
   uint64_t bytes = 0;
 };
 
-// The server ends after `grace_ms`. 0: it may end at any time.
+// The server ends after `grace_ms`; 0 means that it may end at any time.
 struct Draining {
   uint32_t grace_ms = 0;
 };
 
-// What a server says about itself in its Hello.
+// The facts that a server states about itself in its Hello.
 struct ServerInfo {
   uint64_t instance = 0;  // New whenever a server starts.
   uint32_t cores = 0;

@@ -17,8 +17,8 @@ namespace penstock {
 
 // Used for chunks and parts, which one thread takes and another returns. malloc() would keep free
 // memory for the thread that took it. Measured: 16 threads that load chunks of 64 KiB under a
-// budget of 256 MiB came to hold 91 MB of unused memory. Here at most `keep_bytes` of free memory
-// are kept, for any thread, without page faults.
+// budget of 256 MiB came to hold 91 MB of unused memory. PageMemory keeps at most `keep_bytes` of
+// free memory, for any thread, without page faults.
 //
 // Memory is not initialised. It begins at a page, or, if it is small, at a cache line.
 // Thread-safe.
@@ -40,12 +40,12 @@ class PageMemory {
   PageMemory(const PageMemory&) = delete;
   PageMemory& operator=(const PageMemory&) = delete;
 
-  // The bytes that a request of `bytes` takes.
+  // Returns the bytes that a request of `bytes` takes.
   static constexpr size_t Capacity(size_t bytes) {
     return bytes < kMinBytes ? bytes : RoundUp(bytes, kPageBytes);
   }
 
-  // Never null.
+  // Returns `bytes` bytes, never null.
   uint8_t* Take(size_t bytes);
   // `taken` must come from Take(bytes).
   void Return(uint8_t* taken, size_t bytes);

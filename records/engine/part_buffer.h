@@ -31,7 +31,8 @@ class PartMemory {
  public:
   virtual ~PartMemory() = default;
   virtual size_t size() const = 0;
-  // Returns `capacity` bytes, a power of two from 4 KiB to 4 MiB. Empty: no memory is free.
+  // Returns `capacity` bytes, a power of two from 4 KiB to 4 MiB, or an empty span if no memory is
+  // free.
   virtual std::span<uint8_t> Take(size_t capacity) = 0;
   // Whether `memory` came from Take().
   virtual bool Holds(const uint8_t* memory) const = 0;
@@ -40,8 +41,8 @@ class PartMemory {
 
 using PartPieces = std::vector<std::span<uint8_t>>;
 
-// At most kMaxPartBytes of rows, or one row of at most kMaxRowBytes. The destructor returns the
-// memory, on any thread. Thread-compatible.
+// Holds at most kMaxPartBytes of rows, or one row of at most kMaxRowBytes. The destructor returns
+// the memory, on any thread. Thread-compatible.
 class PartBuffer {
  public:
   static constexpr size_t kMaxPartBytes = size_t{1} << 20;
@@ -81,10 +82,10 @@ class PartBuffer {
     return pieces_.empty() ? std::span(&whole_, 1) : std::span(pieces_);
   }
   size_t size() const { return size_; }
-  // REQUIRES: the memory is not shared.
+  // The bytes of the part in one piece. REQUIRES: the memory is not shared.
   std::span<uint8_t> bytes() const { return whole_; }
 
-  // The CRC-32C of pieces(). Computed at every call.
+  // Returns the CRC-32C of pieces(). Computed at every call.
   uint32_t ComputeCrc32c() const {
     uint32_t crc = 0;
     for (const std::span<uint8_t> piece : pieces()) crc = Crc32c(piece, crc);
@@ -114,7 +115,7 @@ class PartBuffer {
   uint32_t first_row = 0;
   uint32_t rows = 0;
   std::optional<uint32_t> crc32c;  // Set if the session requested checksums.
-  // By row of the part. Set only in the session's events.
+  // By row of the part. Both lists are set only in the session's events.
   std::vector<ReplacedRow> replaced;  // Ascending.
   std::vector<ImageNote> image_notes;
 
@@ -127,7 +128,7 @@ class PartBuffer {
   std::span<uint8_t> memory_;
   size_t size_ = 0;
   std::span<uint8_t> whole_;
-  PartPieces pieces_;  // Pieces of shared memory. Else empty.
+  PartPieces pieces_;  // Pieces of shared memory; empty if the memory is not shared.
 };
 
 }  // namespace penstock

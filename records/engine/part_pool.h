@@ -19,9 +19,9 @@
 
 namespace penstock {
 
-// The bytes of memory that outstanding parts lie in, over all sessions, and whether somebody waits
-// for this to shrink or for a part of a session to return. It can be read without a lock. Every
-// return subtracts, even if it subtracts 0 because other parts still lie in the memory.
+// Counts the bytes of memory that outstanding parts lie in, over all sessions. Also knows whether
+// somebody waits until this number shrinks or a part of a session returns. It can be read without a
+// lock. Every return subtracts, even if it subtracts 0 because other parts still lie in the memory.
 //
 // A waiter holds the lock under which it will sleep, calls Await(), and reads bytes() again. A
 // thread that subtracts, and learns that the ledger is awaited, takes that lock and wakes the
@@ -32,7 +32,7 @@ class PartLedger {
  public:
   uint64_t bytes() const { return bytes_.load(); }
   void Add(size_t n) { bytes_.fetch_add(n); }
-  // True: somebody waits, and the caller must wake them.
+  // Returns true if somebody waits. The caller must then wake them.
   bool Subtract(size_t n) {
     bytes_.fetch_sub(n);
     return awaited_.load() && awaited_.exchange(false);
@@ -45,10 +45,10 @@ class PartLedger {
 };
 
 // Sizes are powers of two from 4 KiB to 4 MiB, so that small parts cost little. Memory begins at a
-// cache line. Returned memory is reused, last in first out; for shared memory, preferably what the
-// requesting thread has filled before. Free memory is released above `keep_bytes` plus the part of
-// `shared_bytes` that is not in use as shared memory. The pool is owned by the engine and by homes
-// with outstanding parts, so parts may outlive both session and engine.
+// cache line. Returned memory is reused, last in first out. Shared memory is preferably memory that
+// the requesting thread has filled before. Free memory is released above `keep_bytes` plus the part
+// of `shared_bytes` that is not in use as shared memory. The pool is owned by the engine and by
+// homes with outstanding parts, so parts may outlive both session and engine.
 // Thread-safe.
 class PartPool : public std::enable_shared_from_this<PartPool> {
  public:
@@ -70,7 +70,8 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
         on_return_(std::move(on_return)) {}
   ~PartPool();
 
-  // The bytes that a part of `size` bytes takes. REQUIRES: size <= PartBuffer::kMaxRowBytes.
+  // Returns the bytes that a part of `size` bytes takes. REQUIRES: size <=
+  // PartBuffer::kMaxRowBytes.
   static size_t Capacity(size_t size);
 
   HomePtr MakeHome();
@@ -78,12 +79,12 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
   // From this call on, parts of `home` lie in `memory` if it has room.
   void Lend(Home& home, std::shared_ptr<PartMemory> memory);
 
-  // Memory of Capacity(size) bytes that will return to `home`. REQUIRES: Home::Reserve(size) was
-  // called.
+  // Returns memory of Capacity(size) bytes that will return to `home`. REQUIRES:
+  // Home::Reserve(size) was called.
   std::span<uint8_t> Take(Home& home, size_t size);
 
-  // Memory of Capacity(size) bytes for parts of several homes. It becomes free after DropShared()
-  // and the return of every part that Share() allowed.
+  // Returns memory of Capacity(size) bytes for parts of several homes. It becomes free after
+  // DropShared() and the return of every part that Share() allowed.
   std::span<uint8_t> TakeShared(size_t size);
   // Allows one more part in `memory` for each element of `homes`; a home may appear twice.
   // REQUIRES: Home::Reserve() was called for `reserved` of them, and Home::Pin() for the others,
@@ -91,7 +92,7 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
   void Share(std::span<Home* const> homes, size_t reserved, std::span<uint8_t> memory);
   void DropShared(std::span<uint8_t> memory);
 
-  // Memory that parts lie in, over all homes. Shared memory counts once.
+  // Counts the memory that parts lie in, over all homes. Shared memory counts once.
   PartLedger& ledger() { return ledger_; }
 
   // Ends the calls of `on_return`.
@@ -103,8 +104,8 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
   static_assert(kMinBytes << (kClasses - 1) >= PartBuffer::kMaxRowBytes);
 
   struct SharedUse {
-    bool kept = true;    // Until DropShared().
-    uint32_t parts = 0;  // Outstanding parts.
+    bool kept = true;    // True until DropShared().
+    uint32_t parts = 0;  // Number of outstanding parts.
     std::thread::id taker;
   };
   struct Free {
@@ -119,8 +120,8 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
   size_t MostFree() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Keep(std::span<uint8_t> memory, std::thread::id taker = {})
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns the memory of a part. The result is what leaves the ledger: 0 while other parts lie in
-  // the same memory.
+  // Returns the memory of a part to the pool. The result is the number of bytes to subtract from
+  // the ledger: 0 while other parts lie in the same memory.
   size_t ReturnPart(std::span<uint8_t> memory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FreeShared(std::span<uint8_t> memory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Subtracts from the ledger when a part returns. Even a `bytes` of 0 wakes waiters.
@@ -164,7 +165,7 @@ class PartPool::Home final : public PartHome {
   std::atomic<uint64_t> part_bytes_ = 0;
   // The members below are guarded by the pool's mutex.
   bool closed_ = false;
-  size_t outside_ = 0;  // Outstanding parts.
+  size_t outside_ = 0;  // Number of outstanding parts.
   // Shared with the lender. May be null.
   std::shared_ptr<PartMemory> lent_;
 };

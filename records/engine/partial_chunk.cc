@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Where a walk over the frames has ended.
+// The place where a walk over the frames has ended.
 struct Walk {
   size_t offset = 0;
   uint32_t record = 0;

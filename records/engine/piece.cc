@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// Adds what was decoded from row `first` of the piece on.
+// Adds the counts and notes of rows decoded from row `first` of the piece on.
 void AddDecoded(const DecodeOutcome& decoded, size_t first, PieceOutcome& outcome) {
   outcome.counters += decoded.counters;
   for (ImageNote note : decoded.image_notes) {
@@ -158,7 +158,7 @@ absl::StatusOr<bool> PieceDecoder::DecodeSpare(const Piece& piece, DecodeOutcome
 
 absl::Status PieceDecoder::Replace(const Piece& piece, size_t row, const absl::Status& why,
                                    PieceOutcome& outcome) {
-  // There may be memory at another time.
+  // A shortage of memory may pass.
   if (!piece.replaces() || absl::IsResourceExhausted(why)) return why;
   const uint64_t at = piece.pattern.window_row(piece.begin + row);
   DecodeOutcome another;

@@ -32,7 +32,8 @@ struct RowPattern {
   uint64_t window_row(uint64_t r) const { return first_row + r / rows * stride + r % rows; }
 };
 
-// Bytes of one row of a part: the program's tensors and, if `record_ids`, the record id.
+// Returns the bytes of one row of a part: the program's tensors and, if `record_ids`, the record
+// id.
 size_t PieceRowBytes(const Program& program, bool record_ids);
 
 // Rows [begin, begin + rows) of `pattern`. REQUIRES: the pattern lies in the window, and the range
@@ -44,7 +45,7 @@ struct Piece {
   RowPattern pattern;
   uint64_t begin = 0;
   size_t rows = 0;
-  bool record_ids = false;  // The client requested record ids.
+  bool record_ids = false;  // True if the client requested record ids.
 
   const Program& program() const;
   bool replaces() const;
@@ -53,7 +54,8 @@ struct Piece {
 struct PieceOutcome {
   DecodeCounters counters;
   std::optional<DecodeFailure> failure;
-  // With `failure`: neither a row of the window nor one of its spare could be decoded instead.
+  // Set only with `failure`: neither a row of the window nor one of its spare could be decoded
+  // instead.
   bool needs_spare = false;
   std::vector<ReplacedRow> replaced;   // By row of the piece, ascending.
   std::vector<ImageNote> image_notes;  // By row of the piece, in no order.
@@ -64,8 +66,8 @@ struct PieceOutcome {
 // Not thread-safe: keep one for each thread.
 class PieceDecoder {
  public:
-  // `images` grants the memory for large images, and must outlive the decoder. Null: everything is
-  // granted.
+  // `images` grants the memory for large images, and must outlive the decoder. If it is null, all
+  // requests are granted.
   explicit PieceDecoder(ImageMemory* images = nullptr) : image_memory_(images) {}
 
   // Decodes all of `piece`: the program's tensors one after the other, each row-major [rows, ...],
@@ -93,8 +95,8 @@ class PieceDecoder {
   void Gather(const Piece& piece, size_t first);
   // Decodes rows [first, first + n) of the piece, which are gathered, to next_.
   DecodeOutcome DecodeGathered(const Piece& piece, size_t first, size_t n, Stores stores);
-  // After the tensors of rows [first, first + n) are written: adds the ids and moves next_ past
-  // them.
+  // Adds the ids and moves next_ past rows [first, first + n). Call it after their tensors are
+  // written.
   void Advance(const Piece& piece, size_t first, size_t n);
   void SkipTensors(const Piece& piece, size_t n);
   void AppendIds(std::span<const int64_t> ids);
@@ -103,7 +105,8 @@ class PieceDecoder {
   absl::Status Replace(const Piece& piece, size_t row, const absl::Status& why,
                        PieceOutcome& outcome);
   // Decodes the first row of the window after window row `at`, or of its spare, that can be
-  // decoded. False: there is none. kResourceExhausted: there is no memory to find out.
+  // decoded. Returns false if there is none, and kResourceExhausted if there is no memory to find
+  // out.
   absl::StatusOr<bool> DecodeAnother(const Piece& piece, uint64_t at, DecodeOutcome& another);
   absl::StatusOr<bool> DecodeSpare(const Piece& piece, DecodeOutcome& another);
   // Decodes one row of the window or its spare to next_.
@@ -114,9 +117,9 @@ class PieceDecoder {
   std::vector<const uint8_t*> features_;  // [feature][kTile]
   std::vector<int64_t> ids_;              // [n], only for programs that decode images.
   std::vector<FeatureColumn> columns_;
-  std::vector<uint8_t*> outputs_;  // For Decode().
-  std::vector<uint8_t*> next_;     // Where the next rows are written.
-  // Rows of the piece that are in features_. 0, 0: none.
+  std::vector<uint8_t*> outputs_;  // Used by Decode().
+  std::vector<uint8_t*> next_;     // Addresses at which the next rows are written.
+  // The rows of the piece that are in features_; 0, 0 if there are none.
   size_t gathered_begin_ = 0;
   size_t gathered_end_ = 0;
   size_t decoded_ = 0;  // Rows before this are decoded, and the next ones are prefetched.

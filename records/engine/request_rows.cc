@@ -10,7 +10,8 @@ uint64_t WindowRow(const RowPattern& pattern, uint64_t row) {
   return pattern.first_row + row / pattern.rows * pattern.stride + row % pattern.rows;
 }
 
-// The number of rows of strip `strip` and later strips that lie before row `end` of the window.
+// Returns the number of rows of strip `strip` and later strips that lie before row `end` of the
+// window.
 uint64_t RowsOfStrips(const RowPattern& pattern, uint64_t strip, uint64_t end) {
   const uint64_t start = pattern.first_row + strip * pattern.stride;
   if (strip == pattern.count || start >= end) return 0;

@@ -14,12 +14,12 @@ struct RowBlock {
   uint32_t rows = 0;
 };
 
-// The block of `block_rows` rows that contains row `begin` of `pattern`, in a window of
+// Returns the block of `block_rows` rows that contains row `begin` of `pattern`, in a window of
 // `window_rows` rows.
 RowBlock BlockOf(const RowPattern& pattern, uint64_t begin, uint32_t block_rows,
                  uint64_t window_rows);
 
-// How many rows of `pattern`, from `begin` on, lie in `block`.
+// Returns how many rows of `pattern`, from `begin` on, lie in `block`.
 uint32_t RowsInBlock(const RowPattern& pattern, uint64_t begin, const RowBlock& block);
 
 // Whether the strips of the pattern are adjacent in the window.
@@ -27,7 +27,7 @@ inline bool IsOneRun(const RowPattern& pattern) {
   return pattern.count == 1 || pattern.stride == pattern.rows;
 }
 
-// The most runs that ForEachRun() visits.
+// Returns the largest number of runs that ForEachRun() visits.
 inline size_t MostRuns(const RowPattern& pattern, uint64_t rows) {
   return IsOneRun(pattern) ? 1 : rows / pattern.rows + 2;
 }

@@ -10,7 +10,7 @@ namespace {
 // Decoding and resizing takes about 20 ns for each byte of a JPEG of quality 90. Expanding bits
 // takes 0.18 ns for each int8 byte (bench/fair_share.cc).
 constexpr uint64_t kBytesOfEncodedByte = 110;
-// Decoding this takes about 10 ms.
+// Decoding images of this cost takes about 10 ms.
 constexpr uint64_t kMostBytes = uint64_t{55} << 20;
 
 uint64_t EncodedBytes(const RequestState& request, uint64_t row) {

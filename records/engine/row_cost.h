@@ -10,8 +10,8 @@ namespace penstock {
 
 struct RowsCost {
   uint32_t rows = 0;
-  // Their bytes as they are sent. For images, the number of int8 bytes that could be expanded in
-  // the same time, if that is more.
+  // Bytes of the rows as they are sent. For images, the number of int8 bytes that could be expanded
+  // in the same time, if that is more.
   uint64_t bytes = 0;
 };
 

@@ -8,9 +8,9 @@
 
 namespace penstock {
 
-// `program` was compiled for `dtype`. With `record_ids`, each row also has an id.
-// kResourceExhausted: a row is larger than PartBuffer::kMaxRowBytes. The message has the size of
-// the row, the limit, and the largest tensor with its feature.
+// Returns kResourceExhausted if a row is larger than PartBuffer::kMaxRowBytes. The message has the
+// size of the row, the limit, and the largest tensor with its feature. `program` was compiled for
+// `dtype`. With `record_ids`, each row also has an id.
 absl::Status CheckRowSize(const Program& program, WireDtype dtype, bool record_ids);
 
 }  // namespace penstock

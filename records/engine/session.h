@@ -1,4 +1,4 @@
-// One client's use of the engine: what it has defined, requested and not yet received.
+// One client's use of the engine: its definitions, its requests, and the answers to them.
 #ifndef PENSTOCK_RECORDS_ENGINE_SESSION_H_
 #define PENSTOCK_RECORDS_ENGINE_SESSION_H_
 
@@ -12,15 +12,16 @@
 
 namespace penstock {
 
-// How answers reach the client. The methods are called on the engine's threads, several at a time.
-// They must not block. They may call the session, but must not destroy it.
+// Delivers answers to the client. The methods are called on the engine's threads, several at a
+// time. They must not block. They may call the session, but must not destroy it.
 class SessionEvents {
  public:
   virtual ~SessionEvents() = default;
   // The rows of the window need not wait for chunks any more. `read_bytes` is as in WindowReady.
   virtual void OnWindowReady(uint64_t window, uint64_t read_bytes) = 0;
-  // Delivers rows [part.first_row, + part.rows) of an answer: the tensors one after the other, each
-  // row-major [rows, ...]. The bytes count against the session's credit until `part` is destroyed.
+  // Delivers rows [part.first_row, part.first_row + part.rows) of an answer: the tensors one after
+  // the other, each row-major [rows, ...]. The bytes count against the session's credit until
+  // `part` is destroyed.
   virtual void OnPart(PartBuffer part) = 0;
   // If DecodesRows() returns true, OnRows() is called instead of OnPart(), unless the session
   // replaces rows. DecodesRows() is called once. In OnRows(), the client decodes rows inside the
@@ -33,12 +34,12 @@ class SessionEvents {
   virtual void OnError(StreamError error) = 0;
 };
 
-// What a session has requested and not received.
+// The requests of a session, and the answers that it has not received yet.
 struct SessionStats {
   uint64_t windows = 0;           // Open windows.
-  uint64_t starved_windows = 0;   // Those whose rows were requested, but which were refused memory.
+  uint64_t starved_windows = 0;   // Windows that were requested, but were refused memory.
   uint64_t waiting_requests = 0;  // Requests that have not ended.
-  uint64_t waiting_bytes = 0;     // Bytes of their rows that are not being decoded yet.
+  uint64_t waiting_bytes = 0;     // Bytes of requested rows that are not being decoded yet.
   uint64_t part_bytes = 0;        // Bytes of outstanding parts.
 };
 
@@ -68,14 +69,14 @@ class Session {
   virtual absl::Status Fetch(const Fetch& fetch) = 0;
   // Unknown requests are ignored, because their answer may have crossed this message.
   virtual void Cancel(uint64_t request) = 0;
-  // Also ends the window's requests. Unknown windows are ignored, because a failed window may have
+  // Ends the window and its requests. Unknown windows are ignored, because a failed window may have
   // been removed to make room.
   virtual absl::Status Release(uint64_t window) = 0;
-  // What the server's Hello tells the client.
+  // The facts that the server's Hello tells the client.
   virtual ServerInfo info() const { return {}; }
   virtual SessionStats stats() const { return {}; }
   // From this call on, parts are decoded into `memory`, which must outlive them, and outstanding
-  // parts take at most its size. A part for which it has no room is decoded into ordinary memory.
+  // parts take at most its size. A part that does not fit into it is decoded into ordinary memory.
   // Call it at most once.
   virtual void UsePartMemory(std::shared_ptr<PartMemory> memory) = 0;
 };

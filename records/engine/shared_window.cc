@@ -21,7 +21,8 @@ uint64_t AugmentationKey(const WindowState& window) {
 
 }  // namespace
 
-// Contains the addresses of pinned chunks. While a window is open, nothing else can have them.
+// The key contains the addresses of pinned chunks. While a window is open, nothing else can have
+// them.
 std::string SharedWindows::KeyOf(const WindowState& window) {
   std::string key;
   AppendBytes(key, window.session->decodings.get());

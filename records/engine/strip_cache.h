@@ -20,8 +20,8 @@ namespace penstock {
 
 // The result of decoding a block.
 struct BlockResult {
-  LoadError error;  // Not OK: its rows cannot be decoded.
-  // Both are by row of the block.
+  LoadError error;  // If not OK, the rows cannot be decoded.
+  // Both lists are by row of the block.
   std::vector<ReplacedRow> replaced;
   std::vector<ImageNote> image_notes;
 };
@@ -32,9 +32,9 @@ struct BlockResult {
 // nothing is copied.
 //
 // A block stays until it was sent as often as the blocks before it. Under a byte budget, the least
-// recently used block is dropped earlier if its memory is needed. Not counted in the budget are
-// blocks in use, at most one for each thread, and blocks with outstanding parts, which count as
-// parts.
+// recently used block is dropped earlier if its memory is needed. The budget does not count blocks
+// in use, at most one for each thread. Nor does it count blocks with outstanding parts, which count
+// as parts.
 //
 //   switch (cache.Claim(key, jobs, memory, result)) {
 //     case kWaiting:  another thread decodes it, and gets `jobs` from Publish(); return
@@ -67,10 +67,10 @@ class StripCache {
   // Release(). With kReady, `result` is what was published. REQUIRES: `jobs` is not empty.
   Answer Claim(const Key& key, std::span<const Job> jobs, std::span<uint8_t>& memory,
                BlockResult& result);
-  // After kDecode: the memory is filled, or result.error says why it cannot be. Adds the jobs that
-  // wait for the block to `jobs`.
+  // Call it after kDecode, when the memory is filled, or result.error says why it cannot be. Adds
+  // the jobs that wait for the block to `jobs`.
   void Publish(const Key& key, std::vector<Job>& jobs, const BlockResult& result);
-  // `rows` rows of the block were sent.
+  // Call it when `rows` rows of the block were sent.
   void Release(const Key& key, uint64_t rows);
 
   size_t bytes() const;
@@ -81,10 +81,10 @@ class StripCache {
     std::span<uint8_t> memory;
     bool ready = false;
     BlockResult result;
-    uint32_t users = 0;  // Threads that decode or send it.
+    uint32_t users = 0;  // Number of threads that decode or send it.
     uint32_t rows = 0;
-    uint64_t rows_sent = 0;         // Total under this key.
-    std::shared_ptr<StripUse> use;  // Shared with the decoding, which may be gone.
+    uint64_t rows_sent = 0;         // Number of rows sent under this key.
+    std::shared_ptr<StripUse> use;  // Shared with the decoding, which may go first.
     std::vector<Job> waiting;
 
     double times_sent() const { return static_cast<double>(rows_sent) / rows; }
@@ -102,7 +102,7 @@ class StripCache {
   mutable Mutex mutex_;
   Blocks blocks_ ABSL_GUARDED_BY(mutex_);  // Most recently used first.
   absl::flat_hash_map<Key, Blocks::iterator> index_ ABSL_GUARDED_BY(mutex_);
-  // Rows sent from some of the blocks that were dropped. Cleared now and then.
+  // Number of rows sent from some of the blocks that were dropped. Cleared now and then.
   absl::flat_hash_map<Key, uint64_t> dropped_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };

@@ -17,7 +17,7 @@ namespace penstock {
 // Not thread-safe, except pays(): guarded by the strip cache's lock.
 class StripUse {
  public:
-  // A block was dropped whose rows were sent `times` times on average.
+  // Call it when a block was dropped whose rows were sent `times` times on average.
   void Dropped(double times) {
     most_ = std::max(most_, times);
     sum_ += times;
@@ -27,10 +27,10 @@ class StripUse {
     most_ = sum_ = 0;
     dropped_ = 0;
   }
-  // Whether a block that was sent `times` times will not be requested again. False while nothing is
-  // learned yet.
+  // Returns true if a block that was sent `times` times will not be requested again. Returns false
+  // while nothing is learned yet.
   bool Suffices(double times) const { return times >= 0.999 * expected_; }
-  // Whether sharing saves anything. True while nothing is learned yet.
+  // Returns whether sharing saves anything; true while nothing is learned yet.
   bool pays() const { return pays_.load(std::memory_order_relaxed); }
 
  private:

@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {
 
-// Smaller than a part. Otherwise a session with one small request at its turn, which sends the next
-// request when it is answered, would get less than a session with many waiting.
+// This is less than a part. Otherwise a session with one small request at its turn, which sends the
+// next request when it is answered, would get less than a session with many waiting.
 constexpr int64_t kQuantum = 64 << 10;
 
 // Size of the next part of a session that has no outstanding part, while the parts of others take
@@ -17,7 +17,7 @@ constexpr int64_t kQuantum = 64 << 10;
 constexpr size_t kSmallPartBytes = size_t{64} << 10;
 // For shorter runs of rows, lending each run costs more than decoding them again.
 constexpr size_t kMinLentRun = size_t{2} << 10;
-// How much a session may be given before its turn. It is more than the chunks of a window, for
+// Bytes that a session may be given before its turn. This is more than the chunks of a window, for
 // which one session is charged although all its followers read them.
 constexpr int64_t kMaxDebt = int64_t{16} << 20;
 // Answers that a thread sends before it looks for other work.
@@ -26,7 +26,7 @@ constexpr size_t kMaxFollowers = 64;
 // If sharing does not pay, one in this many windows is shared to see whether it would.
 constexpr uint64_t kProbe = 32;
 
-// Whether another session reads the window's rows too, and lending them is worthwhile.
+// Returns whether another session reads the window's rows too, and lending them is worthwhile.
 bool IsShared(const SessionState& session, const RequestState& request) {
   const SharedWindow* window = request.window->shared.get();
   const Decoding& decoding = *request.decoding;
@@ -40,7 +40,7 @@ bool Refused(const RequestState& request) {
   return !request.refusal.status.ok() || request.window->phase == WindowState::Phase::kFailed;
 }
 
-// The earliest needed window that has jobs of the set, or null.
+// Returns the earliest needed window that has jobs of the set, or null.
 WindowState* NextWindow(const SessionState& session, JobSet set) {
   if (set == JobSet::kAll) return session.window_work.first();
   return session.window_work.first([set](const WindowState& window) {

@@ -12,19 +12,19 @@
 
 namespace penstock {
 
-// What a thread takes.
+// The kinds of jobs that a thread takes.
 enum class JobSet { kAll, kLoads, kOthers };
 
-// Between sessions, deficit round robin (Shreedhar and Varghese, "Efficient fair queueing using
-// deficit round robin", 1995), by bytes read and decoded; an image counts as the bytes that take as
-// long (row_cost.h). Within a session, the earliest needed job is next. A session whose parts have
-// not returned gets no further part, but its chunks are still loaded.
+// Sessions take turns by deficit round robin (Shreedhar and Varghese, "Efficient fair queueing
+// using deficit round robin", 1995). It counts the bytes that are read and decoded; an image counts
+// as the bytes that take as long (row_cost.h). Within a session, the earliest needed job is next. A
+// session whose parts have not returned gets no further part, but its chunks are still loaded.
 //
 // Not thread-safe: guarded by the scheduler's lock.
 class Turns {
  public:
   // `parts` counts the parts of all sessions, including ended ones, and must outlive this object.
-  // `share_parts`: sessions that have the same window open get blocks that are decoded once.
+  // If `share_parts`, sessions that have the same window open get blocks that are decoded once.
   Turns(const EngineLimits& limits, PartLedger& parts, bool share_parts)
       : limits_(limits), parts_(parts), share_parts_(share_parts) {}
 
@@ -32,35 +32,35 @@ class Turns {
   void Remove(SessionState& session);
   std::span<SessionState* const> sessions() const { return ring_; }
 
-  // Adds the next job or jobs of `set`, as in Work. False: there is nothing to do at the moment. If
-  // that is because parts must return first, `parts` is awaited.
+  // Adds the next job or jobs of `set`, as in Work. Returns false if there is nothing to do at the
+  // moment. If that is because parts must return first, `parts` is awaited.
   bool Take(JobSet set, std::vector<Job>& jobs);
   // Whether Take() may find something.
   bool AnyWork(JobSet set) const;
-  // The memory of the next part of `session`, if the session cannot have it before parts return;
-  // `parts` is then awaited. 0: it may have its next part.
+  // If `session` cannot have its next part before parts return, awaits `parts` and returns the
+  // memory of that part. Returns 0 if the session may have its next part.
   size_t AwaitedBytes(const SessionState& session) const;
   // Whether a part of `capacity` bytes may be outstanding. If not, `parts` is awaited.
   bool MayHave(const SessionState& session, size_t capacity) const;
 
  private:
   bool HasWork(const SessionState& session, JobSet set) const;
-  // For a part that is decoded for its session alone.
+  // Returns the number of rows in a part that is decoded for its session alone.
   uint64_t RowsPerPart(const Decoding& decoding) const;
   bool MayRun(const SessionState& session, const RequestState& request) const;
-  // As MayRun(), if the part lies in memory of another session's part.
+  // Like MayRun(), if the part lies in memory of another session's part.
   bool MayFollow(const SessionState& session, const RequestState& request) const;
   // Whether another part of `capacity` bytes is within the limits.
   bool Fits(const SessionState& session, size_t capacity) const;
-  // Whether it is within the session's limits.
+  // Returns whether such a part is within the session's limits.
   bool FitsSession(const SessionState& session, size_t capacity) const;
   // Whether the next rows of `request` are lent from a block. If the parts of other sessions leave
   // no room, no block is begun. `leads` is false for rows that are lent from a block that is
   // already begun.
   bool IsLent(const SessionState& session, const RequestState& request, bool leads) const;
-  // The most memory that NextPart() takes.
+  // Returns the largest memory that NextPart() may take.
   size_t NextBytes(const SessionState& session, const RequestState& request, bool leads) const;
-  // The job that would answer the next rows of `request`.
+  // Returns the job that would answer the next rows of `request`.
   Job NextPart(SessionState& session, RequestState& request, bool leads) const;
   bool TakeOne(JobSet set, Job& job);
   // Adds the jobs that can be answered from the same block as `leader`, for sessions whose earliest
@@ -70,7 +70,7 @@ class Turns {
   bool TakeFrom(SessionState& session, JobSet set, Job& job);
   bool TakeFromWindow(SessionState& session, WindowState& window, Job& job);
   void TakeRows(SessionState& session, RequestState& request, bool leads, Job& job);
-  // All sessions with work of `set` have had their turn.
+  // Begins new rounds. Call it when all sessions with work of `set` have had their turn.
   void BeginRounds(JobSet set, int64_t rounds);
   void Advance() { turn_ = turn_ + 1 < ring_.size() ? turn_ + 1 : 0; }
 

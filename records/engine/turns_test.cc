@@ -77,8 +77,8 @@ class Tally {
 };
 
 struct Appetite {
-  uint64_t requests = 2;  // Outstanding, or on the way.
-  uint32_t rows = 160;    // Of each request.
+  uint64_t requests = 2;  // Number of requests that are outstanding or on the way.
+  uint32_t rows = 160;    // Rows of each request.
   WireDtype dtype = WireDtype::kI8;
 };
 
@@ -201,7 +201,7 @@ class TakeTest : public ::testing::Test {
     }
     session.window_work.Insert(&window);
   }
-  // How many of the next `jobs` jobs belong to the session.
+  // Returns how many of the next `jobs` jobs belong to the session.
   int JobsOf(const SessionState& session, int jobs) {
     int its = 0;
     for (std::vector<Job> taken; jobs > 0; --jobs, taken.clear()) {

@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-// The failure, with shard, chunk and record of the row. If no row can stand for it, kDataLoss with
-// needs_spare. REQUIRES: failed.failure is set; the window's chunks are pinned.
+// Returns the failure, with shard, chunk and record of the row. If no row can stand for it, returns
+// kDataLoss with needs_spare. REQUIRES: failed.failure is set; the window's chunks are pinned.
 LoadError Undecodable(const WindowState& window, uint64_t window_row, const PieceOutcome& failed);
 
 }  // namespace penstock

@@ -12,8 +12,8 @@ namespace penstock {
 // message names the chunk. kResourceExhausted: a limit is exceeded; the message names it.
 absl::Status CheckWindow(const OpenWindow& window, bool has_holdout, const EngineLimits& limits);
 
-// Checks that the rows lie in a window of `window_rows` rows. Afterwards rows * count is at most
-// that. kInvalidArgument: they do not.
+// Checks that the rows lie in a window of `window_rows` rows; rows * count is then at most that.
+// Returns kInvalidArgument if they do not.
 absl::Status CheckFetch(const Fetch& fetch, uint32_t window_rows);
 
 }  // namespace penstock

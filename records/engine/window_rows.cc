@@ -78,8 +78,8 @@ class Selection {
     }
     return std::nullopt;
   }
-  // For each chunk, its first good row. If it has none, that of the next chunk that has one,
-  // cyclically; if no chunk has one, that of the spare.
+  // Returns the first good row of each chunk. A chunk without a good row gets that of the next
+  // chunk that has one, cyclically. If no chunk has one, all get that of the spare.
   std::vector<std::optional<Row>> FirstGoodRows() const {
     std::vector<std::optional<Row>> rows;
     for (const WindowChunk& chunk : chunks_) rows.push_back(FirstGoodRow(chunk));
@@ -93,7 +93,7 @@ class Selection {
     }
     return rows;
   }
-  // False: no record can stand for the damaged ones of this chunk.
+  // Returns false if no record can stand for the damaged ones of this chunk.
   template <typename Visit>
   bool ForEachAroundDamage(size_t c, std::span<const std::optional<Row>> first_good,
                            const Visit& visit) const {

@@ -27,9 +27,9 @@ struct RowOrder {
 // Row i is record perm[i] of the split, counted through the chunks in their order, where perm is 0,
 // 1, ... shuffled by Shuffle(key).
 // A damaged record is replaced by the next good record of the split in its chunk, cyclically. If
-// there is none, by the first good record of the next chunk of the window that has one, cyclically.
-// If there is none either, by the first good record of the spare. The id of such a row has
-// kReplacedRecord set.
+// its chunk has none, it is replaced by the first good record of the next chunk of the window that
+// has one, cyclically. If no chunk has one, it is replaced by the first good record of the spare.
+// The id of such a row has kReplacedRecord set.
 // Immutable once built; thread-compatible.
 class WindowRows {
  public:

@@ -46,7 +46,7 @@ absl::StatusOr<WindowRows> BuildRows(const WindowState& window) {
   return Annotate(rows.status(), absl::StrCat("window ", window.definition.window));
 }
 
-// The notes about rows of the block that the job requests, numbered by row of its part.
+// Returns the notes about rows of the block that the job requests, numbered by row of its part.
 template <typename Note>
 std::vector<Note> OfPart(const Job& job, std::span<const Note> block) {
   std::vector<Note> notes;
@@ -64,7 +64,7 @@ std::vector<Note> OfPart(const Job& job, std::span<const Note> block) {
   return notes;
 }
 
-// Lasts until the job is done.
+// Returns a span that lasts until the job is done.
 SpanScope SpanOf(const Job& job, SpanSink* spans) {
   switch (job.kind) {
     case Job::Kind::kLoad:

@@ -1,4 +1,4 @@
-// What one thread of the engine does, job by job.
+// The work of one thread of the engine, job by job.
 #ifndef PENSTOCK_RECORDS_ENGINE_WORKER_H_
 #define PENSTOCK_RECORDS_ENGINE_WORKER_H_
 
@@ -23,8 +23,8 @@ namespace penstock {
 // The arguments of the constructor must outlive it. Not thread-safe: keep one for each thread.
 class Worker {
  public:
-  // Whether the time of reads counts as loading, or separately. It is separate for readers, which
-  // do nothing else.
+  // Selects how the time of reads counts: as loading, or separately. It is separate for readers,
+  // which do nothing else.
   enum class Waits { kLoading, kApart };
 
   Worker(JobScheduler& scheduler, FileCache& files, PageMemory& memory, PartPool& pool,
@@ -57,7 +57,7 @@ class Worker {
   // it.
   void DecodeShared(Work& work);
   BlockResult DecodeBlock(const Job& job, std::span<uint8_t> memory, Decoded& decoded);
-  // The rows that the job requests from its block in `memory`.
+  // Returns the rows that the job requests from its block in `memory`.
   static PartBuffer PiecesOf(const Job& job, std::span<uint8_t> memory, const BlockResult& block);
   // parts_[i] answers jobs[i].
   void Send(std::span<const Job> jobs);

@@ -23,7 +23,7 @@ struct ChessDataOptions {
   size_t chunks_per_shard = 4;
   uint32_t records_per_chunk = 50;
   Compression compression = Compression::kNone;
-  uint32_t holdout_threshold = 0;  // Decided by `d`.
+  uint32_t holdout_threshold = 0;  // The feature `d` decides the split.
   uint64_t seed = 1;
 };
 
@@ -44,14 +44,15 @@ class ChessData {
                     bool shuffle = true, uint64_t key = 0) const;
 
   bool InHoldout(uint64_t ordinal) const;
-  // `rows` of the window in the order of its permutation.
+  // Returns `rows` of the window in the order of its permutation.
   std::vector<uint64_t> Shuffled(const OpenWindow& window, const std::vector<uint64_t>& rows) const;
-  // The window's rows in order, as record ordinals, written out from the definition.
+  // Returns the window's rows in order, as record ordinals, written out from the definition.
   std::vector<uint64_t> Order(const OpenWindow& window) const;
-  // For every ordinal, one row of each tensor, concatenated. Ordinals may have kReplacedRecord set.
+  // Returns for every ordinal one row of each tensor, concatenated. Ordinals may have
+  // kReplacedRecord set.
   std::vector<std::string> Decode(const std::vector<uint64_t>& ordinals, WireDtype dtype,
                                   bool record_ids = false) const;
-  // The decoded rows that `fetch` of `window` requests.
+  // Returns the decoded rows that `fetch` of `window` requests.
   std::vector<std::string> Answer(const OpenWindow& window, const Fetch& fetch,
                                   bool record_ids = false) const;
 

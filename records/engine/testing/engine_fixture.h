@@ -46,7 +46,7 @@ class EngineFixture : public ::testing::Test {
             .dtype = dtype,
             .needed_at = request};
   }
-  // The rows of an answer that has arrived.
+  // Returns the rows of an answer that has arrived.
   std::vector<std::string> Rows(Recorder& client, uint64_t request, WireDtype dtype,
                                 bool record_ids = false) {
     auto program = Program::Compile(data_->Stream().spec, dtype).value();
@@ -61,8 +61,8 @@ class EngineFixture : public ::testing::Test {
     EXPECT_EQ(Rows(client, fetch.request, fetch.dtype, record_ids),
               data_->Answer(window, fetch, record_ids));
   }
-  // For times and totals, which are updated soon after a client has heard of a job, but not at
-  // once.
+  // Waits up to a minute until holds() is true. Use it for times and totals, which are updated soon
+  // after a client has heard of a job, but not at once.
   template <typename Holds>
   static bool WaitUntil(const Holds& holds) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -75,7 +75,7 @@ class EngineFixture : public ::testing::Test {
 
   TempFolder folder_;
   std::optional<ChessData> data_;
-  uint64_t strip_cache_ = 0;  // 0, so that budgets are those of chunks.
+  uint64_t strip_cache_ = 0;  // 0, so that budgets are for chunks alone.
   std::unique_ptr<Engine> engine_;
 };
 

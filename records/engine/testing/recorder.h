@@ -71,12 +71,12 @@ class Recorder : public SessionEvents {
     changed_.NotifyAll();
   }
 
-  // False after a minute.
+  // Returns false after a minute.
   bool WaitReady(uint64_t window) {
     return WaitFor([this, window]()
                        ABSL_NO_THREAD_SAFETY_ANALYSIS { return ready_.contains(window); });
   }
-  // Also false if the request is refused.
+  // Returns false after a minute, or if the request is refused.
   bool WaitRows(uint64_t request, uint64_t rows) {
     WaitFor([=, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return rows_[request] >= rows || Refused(request);
@@ -106,18 +106,18 @@ class Recorder : public SessionEvents {
     MutexLock lock(&mutex_);
     return errors_;
   }
-  // The request of each part, in order of arrival.
+  // Returns the request of each part, in order of arrival.
   std::vector<uint64_t> order() {
     MutexLock lock(&mutex_);
     return order_;
   }
-  // The replaced rows, and the notes about images, of an answer, by row of the answer.
+  // Return the replaced rows, and the notes about images, of an answer, by row of the answer.
   std::vector<ReplacedRow> Replaced(uint64_t request) { return OfAnswer(request, &Part::replaced); }
   std::vector<ImageNote> ImageNotesOf(uint64_t request) {
     return OfAnswer(request, &Part::image_notes);
   }
-  // The rows of an answer, each with its row of every tensor in turn. `row_bytes` has the size of
-  // each tensor's row.
+  // Returns the rows of an answer, each with its row of every tensor in turn. `row_bytes` has the
+  // size of each tensor's row.
   std::vector<std::string> Rows(uint64_t request, const std::vector<size_t>& row_bytes) {
     MutexLock lock(&mutex_);
     std::vector<std::string> rows(rows_[request]);
