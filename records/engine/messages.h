@@ -34,7 +34,8 @@ struct StreamOptions {
   bool only_frames = true;
   std::string client;      // Names the client in logs.
   bool checksums = false;  // Asks for the CRC-32C of its bytes in every part.
-  // Asks to replace a row that cannot be decoded by the next row of its window that can be.
+  // Asks for replacements of rows that cannot be decoded. The next row of the window that can be
+  // decoded replaces them.
   bool replace_undecodable = false;
 };
 

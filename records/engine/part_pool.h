@@ -45,10 +45,10 @@ class PartLedger {
 };
 
 // Sizes are powers of two from 4 KiB to 4 MiB, so that small parts cost little. Memory begins at a
-// cache line. Returned memory is reused, last in first out. Shared memory is preferably memory that
-// the requesting thread has filled before. Free memory is released above `keep_bytes` plus the part
-// of `shared_bytes` that is not in use as shared memory. The pool is owned by the engine and by
-// homes with outstanding parts, so parts may outlive both session and engine.
+// cache line. Returned memory is reused, last in first out. For shared memory, the pool prefers
+// memory that the requesting thread has filled before. Free memory is released above `keep_bytes`
+// plus the part of `shared_bytes` that is not in use as shared memory. The pool is owned by the
+// engine and by homes with outstanding parts, so parts may outlive both session and engine.
 // Thread-safe.
 class PartPool : public std::enable_shared_from_this<PartPool> {
  public:

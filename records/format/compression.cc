@@ -14,7 +14,8 @@
 namespace penstock {
 namespace {
 
-constexpr int kGzipWindowBits = 15 + 16;  // For zlib: adding 16 selects the gzip wrapper.
+// 15 is zlib's largest window; adding 16 selects the gzip wrapper.
+constexpr int kGzipWindowBits = 15 + 16;
 
 bool StartsWith(std::span<const uint8_t> data, std::initializer_list<uint8_t> magic) {
   return data.size() >= magic.size() && std::equal(magic.begin(), magic.end(), data.begin());
@@ -144,7 +145,8 @@ absl::StatusOr<bool> Decompressor::State::StepGzip(std::span<const uint8_t>& in,
     inflateReset(&stream);
     return true;
   }
-  // Z_BUF_ERROR: no progress without more input or output. The data may be valid.
+  // Z_BUF_ERROR means that there is no progress without more input or output. The data may be
+  // valid.
   if (result == Z_OK || result == Z_BUF_ERROR) return false;
   if (result == Z_MEM_ERROR) return absl::ResourceExhaustedError("zlib: no memory to decompress");
   return absl::DataLossError(

@@ -15,9 +15,9 @@ namespace penstock {
 
 enum class Compression : uint8_t { kNone, kGzip, kZstd };
 
-// "none", "gzip", "zstd".
+// Returns "none", "gzip" or "zstd".
 absl::string_view CompressionName(Compression compression);
-// kInvalidArgument: an unknown name.
+// Returns kInvalidArgument for an unknown name.
 absl::StatusOr<Compression> ParseCompression(absl::string_view name);
 
 // Detects the compression from the first bytes of a file; 12 are enough. Bytes with a valid
@@ -46,16 +46,17 @@ class Decompressor {
   void Reset();
 
   // Decompresses from the front of `in` to the front of `out`, and advances both, until one is
-  // empty or a member ends. True: a member ended, and another may follow.
+  // empty or a member ends. Returns true if a member ended; another may follow.
   // kDataLoss: the bytes are no valid member; `in` then begins near the damage.
   // kResourceExhausted: out of memory, or a zstd frame needs a window of more than 128 MiB (zstd's
   // own limit).
   absl::StatusOr<bool> Step(std::span<const uint8_t>& in, std::span<uint8_t>& out);
 
-  // Decompresses `in`, which holds whole members, to exactly out.size() bytes.
+  // Decompresses `in`, which holds whole members, to exactly out.size() bytes. Never writes more
+  // than out.size() bytes.
   // kDataLoss: the bytes are damaged or truncated (with the offset in `in`), or hold another number
-  // of bytes. Never writes more than out.size() bytes.
-  // kResourceExhausted: as Step().
+  // of bytes.
+  // kResourceExhausted: as for Step().
   absl::Status DecompressExactly(std::span<const uint8_t> in, std::span<uint8_t> out);
 
  private:

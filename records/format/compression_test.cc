@@ -104,7 +104,8 @@ INSTANTIATE_TEST_SUITE_P(All, CompressionTest,
                            return std::string(CompressionName(instance.param));
                          });
 
-// What `zstd --long=28` writes for three bytes from a pipe: a window of 256 MiB and one raw block.
+// Returns the output of `zstd --long=28` for three bytes from a pipe: a window of 256 MiB and one
+// raw block.
 std::vector<uint8_t> FrameWithLongWindow() {
   return {0x28, 0xb5, 0x2f, 0xfd, 0x00, (28 - 10) << 3, (3 << 3) | 1, 0, 0, 'a', 'b', 'c'};
 }

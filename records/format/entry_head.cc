@@ -7,7 +7,7 @@ namespace penstock {
 EntryHead::EntryHead(absl::string_view name, FeatureType type) : name_(name), type_(type) {
   constexpr size_t kMostInEntry = 0x7f;
   const size_t size = kAroundName + name.size();
-  // With lengths of more than one byte each, nothing matches.
+  // If a length takes more than one byte, nothing matches.
   if (size - kBeforeEntry > kMostInEntry) return;
   size_ = size;
   most_values_ = kMostInEntry + kBeforeEntry - size;

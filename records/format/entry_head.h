@@ -18,9 +18,9 @@ namespace penstock {
 // The head of an entry in the map of features, as protobuf's serializers write it. The entry must
 // be shorter than 128 bytes, so that each length is one byte:
 //   0a ENTRY 0a NAME name.. 12 FEATURE kind LIST 0a VALUES values..
-// Each length except NAME counts the values and what lies between. So the head of an entry is the
-// head of the same name and type without values, with the number of bytes of the values added to
-// the four other lengths.
+// Each length except NAME counts the values and the bytes before them in its message. So the head
+// of an entry is the head of the same name and type without values, with the number of bytes of the
+// values added to the four other lengths.
 class EntryHead {
  public:
   EntryHead(absl::string_view name, FeatureType type);
@@ -28,7 +28,7 @@ class EntryHead {
   absl::string_view name() const { return name_; }
   FeatureType type() const { return type_; }
 
-  // Whether [p, end) begins with such an entry. If so, `values` are its values.
+  // Returns whether [p, end) begins with such an entry. If so, `values` are its values.
   bool Matches(const uint8_t* p, const uint8_t* end, std::span<const uint8_t>& values) const {
     const auto left = static_cast<size_t>(end - p);
     if (left < size_) return false;
@@ -52,7 +52,7 @@ class EntryHead {
   struct Word {
     size_t offset;
     uint64_t bytes;    // The bytes if there are no values.
-    uint64_t lengths;  // 1 in each byte that counts the values.
+    uint64_t lengths;  // 1 in each byte that is a length that counts the values.
   };
 
   bool RestOfNameIsAt(const uint8_t* p) const {
@@ -62,7 +62,7 @@ class EntryHead {
 
   std::string name_;
   FeatureType type_;
-  size_t size_ = ~size_t{0};  // Bytes of the head. Initially so large that nothing matches.
+  size_t size_ = ~size_t{0};  // Bytes of the head; initially so large that nothing matches.
   size_t most_values_ = 0;
   std::array<Word, 3> words_ = {};  // They overlap if the head is shorter than three words.
 };

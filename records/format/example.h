@@ -19,7 +19,7 @@ namespace penstock {
 // The numbers are those of the lists in message Feature.
 enum class FeatureType : uint8_t { kNone = 0, kBytes = 1, kFloat = 2, kInt64 = 3 };
 
-// "none", "bytes", "float", "int64".
+// Returns "none", "bytes", "float" or "int64".
 absl::string_view FeatureTypeName(FeatureType type);
 
 }  // namespace penstock

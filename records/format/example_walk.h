@@ -48,7 +48,7 @@ const uint8_t* WalkFeature(std::span<const uint8_t> feature, WireTrace* trace, F
 const uint8_t* WalkList(std::span<const uint8_t> list, FeatureType type, WireTrace* trace,
                         absl::FunctionRef<void(std::span<const uint8_t>)> visit);
 
-// kDataLoss with the offset of `where`, which points into `payload`.
+// Returns kDataLoss with the offset of `where`, which points into `payload`.
 absl::Status BrokenExample(std::span<const uint8_t> payload, const uint8_t* where);
 
 }  // namespace penstock

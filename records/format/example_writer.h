@@ -25,7 +25,7 @@ class ExampleBuilder {
   void AddInt64(absl::string_view name, std::span<const int64_t> values);
   void AddFloat(absl::string_view name, std::span<const float> values);
 
-  // The serialized Example, valid until the next call of any other method.
+  // Returns the serialized Example, valid until the next call of any other method.
   std::span<const uint8_t> Serialize();
 
  private:

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// The number of varints that end in `run`.
+// Returns the number of varints that end in `run`.
 size_t CountVarints(std::span<const uint8_t> run) {
   return static_cast<size_t>(
       std::count_if(run.begin(), run.end(), [](uint8_t byte) { return byte < 0x80; }));
@@ -30,7 +30,7 @@ constexpr absl::string_view kList = "; to read it, use `feature_list` in the spe
 constexpr absl::string_view kNoList = "; to read it, use `feature` in the spec";
 constexpr absl::string_view kCut = " (`truncate: true` cuts the rest)";
 
-// False for a holdout rule, which may use a feature of any type, or bytes of any length.
+// Returns false for a holdout rule, which may use a feature of any type, or bytes of any length.
 bool IsOfSpec(const FeatureUse& use) {
   return use.type != FeatureType::kNone && (use.variable || use.count > 0);
 }
@@ -137,7 +137,8 @@ void FeatureFinder::ClearVariable(const std::vector<bool>& present, FoundFeature
   }
 }
 
-// Branches once for every few checks: usually all of them agree, or one of the first does not.
+// Branches once for every few checks: usually all of them agree, or one of the first does not
+// agree.
 inline bool FeatureFinder::Agrees(std::span<const Check> checks, const uint8_t* payload) {
   constexpr size_t kFew = 8;
   while (!checks.empty()) {

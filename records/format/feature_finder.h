@@ -20,10 +20,10 @@
 namespace penstock {
 
 // The structure of a record is the bytes that a parser looks at: tags, lengths and names. The
-// finder keeps the structure of earlier records as layouts, one for each of some payload sizes. If
-// a record has that size, and its bytes agree in those places, then its values are in the same
-// places; a few comparisons of 8 bytes show this. All other records are walked. Both ways give the
-// same result for any input.
+// finder keeps the structures of earlier records as layouts, one for each of some payload sizes. If
+// a record has the size of a layout, and its bytes agree with the layout in those places, then its
+// values are in the same places. A few comparisons of 8 bytes show this. All other records are
+// walked. Both ways give the same result for any input.
 //
 // Not thread-safe: keep one for each thread. Copyable.
 class FeatureFinder {
@@ -40,8 +40,8 @@ class FeatureFinder {
 
   // Creates an object whose lists are as long as Find() needs them.
   FoundFeatures MakeFound() const;
-  // Where the values of specs()[i] begin in the list of their type, or the index of a variable
-  // feature in FoundFeatures::variable.
+  // For a variable feature, the index in FoundFeatures::variable. For any other feature, the index
+  // at which the values of specs()[i] begin in the list of their type.
   size_t slot(size_t i) const { return slots_[i]; }
   const std::vector<FeatureUse>& specs() const { return specs_; }
 
@@ -63,9 +63,9 @@ class FeatureFinder {
  private:
   static constexpr size_t kLayouts = 64;
   // Making a layout costs as much as a few walks, and ten times as much as the finder of plain
-  // records. So layouts must pay off: at least one record in kRarely must match one, or, if records
-  // can be plain, at least kOften records for each one that matches none. If too few match, only
-  // one walk in kProbe makes a layout.
+  // records. So layouts must pay off: at least one record in kRarely must match a layout. If
+  // records can be plain, at least kOften records must match for each one that does not. If too few
+  // match, only one walk in kProbe makes a layout.
   static constexpr uint32_t kRarely = 8;
   static constexpr uint32_t kOften = 8;
   static constexpr uint32_t kProbe = 256;
@@ -91,7 +91,7 @@ class FeatureFinder {
     size_t payload_size = ~size_t{0};  // Initially there is no layout.
     std::vector<Check> checks;
     std::vector<Run> runs;
-    std::vector<bool> present;  // Indexed by spec.
+    std::vector<bool> present;  // Says for each spec whether the record has it.
   };
   // The features of a record that a spec with alternatives may stand for. They point into the
   // record.
@@ -128,7 +128,7 @@ class FeatureFinder {
   bool CountWalk();
   // Assigns the entry to the specs that it stands for.
   void Note(const ExampleEntry& entry, bool sequence);
-  // As Note(), for one spec. False: the entry is not the one that the spec stands for.
+  // Like Note(), for one spec. Returns false if the entry is not the one that the spec stands for.
   bool NoteFor(size_t spec, const ExampleEntry& entry);
   absl::Status WalkSpec(size_t spec, std::span<const uint8_t> payload, FoundFeatures& found);
   absl::Status WalkFeatureOf(size_t spec, std::span<const uint8_t> payload, Tally& tally);
@@ -145,11 +145,11 @@ class FeatureFinder {
   std::vector<FeatureUse> specs_;
   std::vector<size_t> slots_;
   std::vector<std::vector<std::string>> alternatives_;  // Indexed by spec.
-  // Whether some spec is
-  bool has_features_ = false;   // a feature of an Example,
-  bool has_sequences_ = false;  // a feature list of a SequenceExample,
-  bool has_variable_ = false;   // variable,
-  bool shares_names_ = false;   // of any type or with alternatives, so others may have its name.
+  bool has_features_ = false;   // True if a spec is a feature of an Example.
+  bool has_sequences_ = false;  // True if a spec is a feature list of a SequenceExample.
+  bool has_variable_ = false;   // True if a spec is variable.
+  // True if a spec has any type or has alternatives, so that other specs may have its name.
+  bool shares_names_ = false;
   std::array<Layout, kLayouts> layouts_;
   // Records that matched a layout, minus a weighted number of records that did not.
   uint32_t alike_ = kMostAlike;

@@ -42,7 +42,7 @@ TEST_F(FeatureFinderTest, FindsBoardAndScoreOfManyRecords) {
 }
 
 TEST_F(FeatureFinderTest, ARememberedLayoutDoesNotHideADifference) {
-  // All payloads have the same size. Only the names, tags and lengths differ.
+  // All payloads have the same size. They differ only in names, tags and lengths.
   std::string good = Example(Entry("d", BytesKind(kBoard)) + Entry("s", Int64Kind(5)));
   ASSERT_OK(Find(good));
   for (size_t bit = 0; bit < 8 * good.size(); ++bit) {

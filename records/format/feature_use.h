@@ -20,14 +20,14 @@ namespace penstock {
 struct VariableUse {
   static constexpr uint32_t kAny = std::numeric_limits<uint32_t>::max();
 
-  bool optional = false;  // Records may lack the feature.
-  // A feature list of a SequenceExample. The values of its steps are concatenated; each step must
-  // have `multiple` values.
+  bool optional = false;  // True if records may lack the feature.
+  // True for a feature list of a SequenceExample. The values of its steps are concatenated; each
+  // step must have `multiple` values.
   bool sequence = false;
-  bool list = false;  // Type bytes: any number of values instead of exactly one.
+  bool list = false;  // Only for bytes: any number of values instead of exactly one.
   uint32_t min_count = 0;
   uint32_t max_count = kAny;
-  uint32_t multiple = 1;      // The count must be a multiple of this. At least 1.
+  uint32_t multiple = 1;      // At least 1; the count must be a multiple of it.
   uint32_t max_bytes = kAny;  // Limit for each value of a list of bytes.
 
   bool Allows(uint64_t value_count) const {
@@ -38,23 +38,23 @@ struct VariableUse {
   friend bool operator==(const VariableUse&, const VariableUse&) = default;
 };
 
-// What people call the whole payload of a record that is no Example. In a FeatureUse, its name is
-// empty.
+// The name that users see for the whole payload of a record that is no Example. In a FeatureUse,
+// its name is empty.
 inline constexpr absl::string_view kRawFeature = "record";
 
-// The alternatives of a name with bars. "jpg|png" stands for the feature of exactly this name; if
-// the record has none, for its feature `jpg` or `png`. A record with two of the alternatives is an
-// error. Empty for a name without bars.
+// Returns the alternatives of a name with bars, or nothing for a name without bars. "jpg|png"
+// stands for the feature of exactly this name. If the record has none, it stands for the feature
+// `jpg` or `png`. A record with two of the alternatives is an error.
 std::vector<std::string> AlternativesOf(absl::string_view name);
 
 // Whether `name` may stand for the feature `feature` of a record.
 bool StandsFor(absl::string_view name, absl::string_view feature);
 
 struct FeatureUse {
-  std::string name;  // May have alternatives. Empty: the record's whole payload, as bytes.
+  std::string name;  // May have alternatives; empty for the whole payload, as bytes.
   FeatureType type = FeatureType::kBytes;
   // The count that every record must have: bytes of the one value of a bytes feature, else values.
-  // 0 for a variable feature.
+  // It is 0 for a variable feature.
   uint32_t count = 0;
   std::optional<VariableUse> variable = {};
 

@@ -13,9 +13,9 @@ namespace penstock {
 // A variable feature, as it is encoded in the record.
 struct FoundVariable {
   bool present = false;
-  FeatureType type = FeatureType::kNone;  // Type of the runs. kNone if there are none.
+  FeatureType type = FeatureType::kNone;  // Type of the runs; kNone if there are none.
   uint32_t count = 0;                     // Number of values.
-  // Point into the record. Each is one bytes value, or a run of floats or varints.
+  // The runs point into the record. Each is one bytes value, or a run of floats or varints.
   std::vector<std::span<const uint8_t>> runs;
 
   // Resets to a feature that the record lacks. Keeps the memory of `runs`.

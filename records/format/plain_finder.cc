@@ -17,13 +17,14 @@ class PlainReader {
     plain_ = Open(1, features_end) && features_end == end_;
   }
 
-  // False at the end, or if the record is not plain.
+  // Returns false at the end, or if the record is not plain.
   bool Next(PlainEntry& entry) {
     if (!plain_ || p_ == end_) return false;
     plain_ = Read(entry);
     return plain_;
   }
-  // Reads the values of the next entry if it has this head. False: nothing was read.
+  // Reads the values of the next entry if it has this head. Otherwise returns false and reads
+  // nothing.
   bool NextLike(const EntryHead& head, std::span<const uint8_t>& values) {
     if (!plain_ || !head.Matches(p_, end_, values)) return false;
     p_ = values.data() + values.size();
@@ -44,7 +45,7 @@ class PlainReader {
     return true;
   }
 
-  // As Open(), for a field that is the last one of its message.
+  // Like Open(), for a field that is the last one of its message.
   bool OpenLast(uint8_t number, const uint8_t* message_end) {
     const uint8_t* value_end = nullptr;
     return Open(number, value_end) && value_end == message_end;

@@ -28,7 +28,7 @@ class PlainReader;
 // Finds the features of plain Examples. Not thread-safe. Copyable.
 class PlainFinder {
  public:
-  // This finder finds nothing.
+  // Makes a finder that finds nothing.
   PlainFinder() = default;
   // `slots` are those of FeatureFinder::slot().
   PlainFinder(std::span<const FeatureUse> specs, std::span<const size_t> slots);
@@ -36,9 +36,9 @@ class PlainFinder {
   // True if plain records can provide what every spec wants.
   bool possible() const { return possible_; }
 
-  // True: `found` holds the features, as FeatureFinder::Find() promises. False, with `found`
-  // unspecified: the record has another form, lacks what a spec wants, or has two of a spec's
-  // alternatives. Allocates nothing once the longest record has been seen.
+  // Returns true if `found` holds the features, as FeatureFinder::Find() promises. Returns false,
+  // with `found` unspecified, if the record has another form, lacks what a spec wants, or has two
+  // of a spec's alternatives. Allocates nothing once the longest record has been seen.
   bool Find(std::span<const uint8_t> payload, FoundFeatures& found);
 
  private:
@@ -49,7 +49,7 @@ class PlainFinder {
   struct Wanted {
     FeatureUse use;
     uint32_t slot;
-    uint64_t seen_in = 0;  // The last record in which FindRest() saw it. Counts from 1.
+    uint64_t seen_in = 0;  // Number, from 1 on, of the last record in which FindRest() saw it.
   };
   // How the values of an entry are stored.
   enum class Taking : uint8_t { kSkip, kFloat, kInteger, kAny };
@@ -62,9 +62,9 @@ class PlainFinder {
   };
 
   Known Learn(const PlainEntry& entry) const;
-  // The index in wanted_ of entry `k` of a record; kUnwanted if no spec has its name.
+  // Returns the index in wanted_ of entry `k` of a record, or kUnwanted if no spec has its name.
   uint32_t IndexOf(const PlainEntry& entry, size_t k);
-  // False: these values are not what the spec wants.
+  // Returns false if these values are not what the spec wants.
   bool Take(const Known& known, std::span<const uint8_t> values, const uint8_t* payload_end,
             FoundFeatures& found) const;
   bool TakeAny(uint32_t index, FeatureType type, std::span<const uint8_t> values,
@@ -72,7 +72,7 @@ class PlainFinder {
   // Finds the entries of a record from entry `k` on. The entries before are those of order_, and
   // their values are stored.
   bool FindRest(PlainReader reader, size_t k, const uint8_t* payload_end, FoundFeatures& found);
-  // False: a required feature is missing.
+  // Returns false if a required feature is missing.
   bool SettleAbsent(FoundFeatures& found) const;
 
   std::vector<Wanted> wanted_;

@@ -12,7 +12,7 @@ inline constexpr uint64_t kReplacedRecord = uint64_t{1} << 63;
 
 constexpr bool IsReplaced(uint64_t record_id) { return (record_id & kReplacedRecord) != 0; }
 
-// The ordinal of the row's record in the manifest.
+// Returns the ordinal of the row's record in the manifest.
 constexpr uint64_t OrdinalOf(uint64_t record_id) { return record_id & ~kReplacedRecord; }
 
 }  // namespace penstock

@@ -15,8 +15,7 @@ namespace penstock {
 
 struct ShardWriterOptions {
   Compression compression = Compression::kNone;
-  // About this many bytes of framed records share one gzip member or zstd frame, which is read at
-  // once.
+  // A gzip member or zstd frame holds about this many bytes of framed records. It is read at once.
   size_t chunk_bytes = size_t{256} << 10;
 };
 
@@ -24,7 +23,7 @@ struct ShardWriterOptions {
 // remains. TensorFlow can read the files without compression and with gzip. Not thread-safe.
 class ShardWriter {
  public:
-  // Errors as AtomicFile::Create().
+  // Errors are those of AtomicFile::Create().
   static absl::StatusOr<ShardWriter> Create(const std::string& path,
                                             const ShardWriterOptions& options);
 

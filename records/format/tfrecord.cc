@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// tables[k][b]: the CRC of byte b followed by k zero bytes.
+// tables[k][b] is the CRC of byte b followed by k zero bytes.
 constexpr std::array<std::array<uint32_t, 256>, 8> MakeTables() {
   std::array<std::array<uint32_t, 256>, 8> tables{};
   for (uint32_t b = 0; b < 256; ++b) {
@@ -29,8 +29,8 @@ constexpr std::array<std::array<uint32_t, 256>, 8> MakeTables() {
 }
 constexpr auto kTables = MakeTables();
 
-// The masked CRC-32C of the 8 bytes of `length`. It is computed with eight inlined look-ups,
-// because a call of the general routine costs more.
+// Returns the masked CRC-32C of the 8 bytes of `length`. It is computed with eight inlined
+// look-ups, because a call of the general routine costs more.
 uint32_t LengthCrc(uint64_t length) {
   uint64_t value = length ^ 0xffffffffu;
   uint32_t crc = 0;
@@ -42,7 +42,7 @@ absl::Status Damaged(uint64_t offset, absl::string_view what) {
   return absl::DataLossError(absl::StrCat("record at offset ", offset, ": ", what));
 }
 
-// Why TryParseFrame() returned false.
+// Returns the reason why TryParseFrame() returned false.
 absl::Status DiagnoseFrame(std::span<const uint8_t> data, size_t at, uint64_t base) {
   const size_t left = at <= data.size() ? data.size() - at : 0;
   const uint64_t offset = base + at;

@@ -20,8 +20,8 @@ constexpr size_t kFrameFooterBytes = 4;
 constexpr size_t kFrameOverhead = kFrameHeaderBytes + kFrameFooterBytes;
 
 enum class Verify : uint8_t {
-  kLength,   // Only the CRC of the length: for bytes whose own checksum has been verified.
-  kPayload,  // Also the CRC of the payload.
+  kLength,   // Checks only the CRC of the length: for bytes with a verified checksum.
+  kPayload,  // Also checks the CRC of the payload.
 };
 
 struct Frame {
@@ -34,7 +34,7 @@ struct Frame {
 // Whether `data` begins with a length and a valid CRC of it.
 bool HasValidFrameHeader(std::span<const uint8_t> data);
 
-// The payload length at the front of `data`, in bytes. REQUIRES: HasValidFrameHeader(data).
+// Returns the payload length at the front of `data`, in bytes. REQUIRES: HasValidFrameHeader(data).
 uint64_t FrameLength(std::span<const uint8_t> data);
 
 // Parses the frame at `offset`. The CRC of the length is checked before the length is used.
@@ -43,15 +43,16 @@ uint64_t FrameLength(std::span<const uint8_t> data);
 absl::StatusOr<Frame> ParseFrame(std::span<const uint8_t> data, size_t offset, Verify verify,
                                  uint64_t base = 0);
 
-// ParseFrame() for loops. False: there is an error; call ParseFrame() for the reason.
+// Like ParseFrame(), for loops. Returns false if there is an error; call ParseFrame() for the
+// reason.
 bool TryParseFrame(std::span<const uint8_t> data, size_t offset, Verify verify, Frame& frame);
 
-// kDataLoss for a frame at `offset` whose payload has `length` bytes, if only `left` bytes follow
-// its header.
+// Returns kDataLoss for a frame at `offset` whose payload has `length` bytes, if only `left` bytes
+// follow its header.
 absl::Status CutFrameError(uint64_t offset, uint64_t length, uint64_t left);
 
-// Appends the payloads of `data`, which consists of whole frames, to `payloads`. Errors as
-// ParseFrame().
+// Appends the payloads of `data`, which consists of whole frames, to `payloads`. Errors are those
+// of ParseFrame().
 absl::Status ParseFrames(std::span<const uint8_t> data, Verify verify,
                          std::vector<std::span<const uint8_t>>& payloads);
 

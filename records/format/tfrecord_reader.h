@@ -15,7 +15,7 @@
 namespace penstock {
 
 struct Record {
-  uint64_t number = 0;  // Counts from 0.
+  uint64_t number = 0;  // Number of the record, from 0 on.
   uint64_t offset = 0;  // Offset of its frame in the decompressed bytes.
   std::span<const uint8_t> payload;
 };
@@ -33,15 +33,16 @@ class TfRecordReader {
   explicit TfRecordReader(const ByteSource& source, const TfRecordReaderOptions& options = {})
       : source_(source), options_(options), bytes_(source) {}
 
-  // True: `record` is filled, and valid until the next call. False: a clean end.
+  // Returns true if `record` is filled; it is valid until the next call. Returns false at a clean
+  // end.
   // kDataLoss: the file is damaged or truncated. The message has the file, the record and the
   // offset. Only PassOver() may follow.
   // kResourceExhausted: the record is longer than max_record_bytes.
   absl::StatusOr<bool> Next(Record& record);
 
   // Skips the record at which Next() failed with kDataLoss or kResourceExhausted, so that Next()
-  // may be called again. Call it once for each failure. False: the start of the next record is
-  // unknown.
+  // may be called again. Call it once for each failure. Returns false if the start of the next
+  // record is unknown.
   absl::StatusOr<bool> PassOver();
 
   // Valid after the first call of Next().
@@ -61,7 +62,7 @@ class TfRecordReader {
   size_t begin_ = 0;
   uint64_t offset_ = 0;  // Offset of begin_ in the decompressed bytes.
   uint64_t number_ = 0;
-  uint64_t failed_bytes_ = 0;  // Bytes of the frame at which Next() failed. 0: unknown.
+  uint64_t failed_bytes_ = 0;  // Bytes of the frame at which Next() failed; 0 if unknown.
 };
 
 }  // namespace penstock

@@ -51,7 +51,7 @@ absl::StatusOr<size_t> UnpackedStream::ReadCompressed(std::span<uint8_t> out) {
   return room - out.size();
 }
 
-// Afterwards, there is no input only if the source has ended.
+// Reads compressed bytes unless some are left. If there are none afterwards, the source has ended.
 absl::Status UnpackedStream::FillInput() {
   if (input_begin_ < input_.size()) return absl::OkStatus();
   input_.resize(std::min<uint64_t>(kInputBytes, source_.size() - read_));

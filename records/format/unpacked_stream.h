@@ -20,9 +20,9 @@ class UnpackedStream : public ByteStream {
   // `source` must outlive the stream.
   explicit UnpackedStream(const ByteSource& source) : source_(source) {}
 
-  // As ByteStream::Read().
+  // Like ByteStream::Read().
   // kDataLoss: the file is damaged or truncated. The message has the file and the compressed byte.
-  // kResourceExhausted: as Decompressor::Step().
+  // kResourceExhausted: as for Decompressor::Step().
   absl::StatusOr<size_t> Read(std::span<uint8_t> out) override;
 
   // Valid after the first call of Read().

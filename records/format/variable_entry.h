@@ -15,8 +15,8 @@ namespace penstock {
 //   float          4 bytes each, little-endian
 //   int64          one valid varint each (wire.h)
 struct VariableValue {
-  bool present = false;  // Whether the record has the feature.
-  uint32_t count = 0;    // Number of values. 0 if absent.
+  bool present = false;  // True if the record has the feature.
+  uint32_t count = 0;    // Number of values; 0 if absent.
   std::span<const uint8_t> bytes = {};
 };
 

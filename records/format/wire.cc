@@ -5,7 +5,7 @@ namespace {
 
 constexpr int kMaxGroupDepth = 64;
 
-// Splits a tag. False: protobuf has no such field number or type.
+// Splits a tag. Returns false if protobuf has no such field number or type.
 bool SplitTag(uint64_t tag, WireField& field) {
   const uint64_t number = tag >> 3;
   if (number == 0 || number >= uint64_t{1} << 29 || (tag & 7) > 5) return false;

@@ -1,5 +1,5 @@
-// Protobuf's wire format (protobuf.dev/programming-guides/encoding): what is needed to read it and
-// to write short messages.
+// Protobuf's wire format (protobuf.dev/programming-guides/encoding): functions to read it and to
+// write short messages.
 #ifndef PENSTOCK_RECORDS_FORMAT_WIRE_H_
 #define PENSTOCK_RECORDS_FORMAT_WIRE_H_
 
@@ -82,8 +82,8 @@ inline constexpr auto kVarintShapes = [] {
   return shapes;
 }();
 
-// Decodes the varint of exactly `size` bytes at `p`. False: there is none. No branch depends on
-// `size`, which varies between records. REQUIRES: ten bytes can be read.
+// Decodes the varint of exactly `size` bytes at `p`. Returns false if there is none. No branch
+// depends on `size`, which varies between records. REQUIRES: ten bytes can be read.
 inline bool ReadVarintOfSize(const uint8_t* p, size_t size, int64_t& value) {
   if (size == 0 || size > kMaxVarintBytes) return false;
   const VarintShape& shape = kVarintShapes[size];
@@ -179,11 +179,11 @@ class WireReader {
   explicit WireReader(std::span<const uint8_t> message, WireTrace* trace = nullptr)
       : p_(message.data()), end_(message.data() + message.size()), trace_(trace) {}
 
-  // Reads the next field. False at the end of the message, or if it is malformed; failed() is then
-  // true.
+  // Reads the next field. Returns false at the end of the message, or if it is malformed; failed()
+  // is then true.
   bool Next(WireField& field);
   bool failed() const { return failed_; }
-  // Where reading stopped.
+  // The byte at which reading has stopped.
   const uint8_t* position() const { return p_; }
 
  private:
@@ -191,7 +191,7 @@ class WireReader {
     failed_ = true;
     return false;
   }
-  // The byte after the value at `p`, or null if the value is malformed.
+  // Returns the byte after the value at `p`, or null if the value is malformed.
   const uint8_t* ValueEnd(const uint8_t* p, const WireField& field, int depth) const;
 
   const uint8_t* p_;

@@ -18,12 +18,12 @@ double Scale(const ResizeAxis& axis) {
   return static_cast<double>(axis.end - axis.begin) / axis.out_size;
 }
 
-// How far the triangle extends on each side of its centre.
+// Returns how far the triangle extends on each side of its centre, in input samples.
 double Support(double scale) { return std::max(scale, 1.0); }
 
 size_t TapsWithin(double support) { return static_cast<size_t>(std::ceil(support)) * 2 + 1; }
 
-// The centre of wanted sample i, in input samples.
+// Returns the centre of wanted sample i, in input samples.
 double Center(const ResizeAxis& axis, double scale, size_t i) {
   const double out = static_cast<double>(axis.out_first + i);
   return axis.begin + (out + 0.5) * scale;
@@ -33,7 +33,7 @@ SampleRange Numbered(const ResizeAxis& axis, const SampleRange& samples) {
   return {static_cast<uint32_t>(axis.in_first + samples.first), samples.count};
 }
 
-// The input samples under a triangle, counted from 0.
+// Returns the input samples under a triangle, counted from 0.
 SampleRange TapsAround(double center, double support, uint32_t in_size) {
   const double last_sample = in_size - 1;
   const auto low = static_cast<uint32_t>(std::clamp(center - support + 0.5, 0.0, last_sample));

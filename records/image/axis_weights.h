@@ -12,8 +12,8 @@
 
 namespace penstock {
 
-// One axis of a resize. The range [begin, end) of `in_size` samples becomes `out_size` samples. Of
-// these, [out_first, out_first + out_count) are wanted.
+// One axis of a resize. The range [begin, end) of `in_size` samples becomes `out_size` samples.
+// Only [out_first, out_first + out_count) of these are wanted.
 struct ResizeAxis {
   int64_t in_first = 0;  // Number of the first input sample. May be negative.
   uint32_t in_size = 0;
@@ -26,7 +26,7 @@ struct ResizeAxis {
   bool operator==(const ResizeAxis&) const = default;
 };
 
-// [first, first + count) of an axis.
+// The samples [first, first + count) of an axis.
 struct SampleRange {
   uint32_t first = 0;
   uint32_t count = 0;
@@ -48,8 +48,8 @@ class AxisWeights {
   // Computes the weights, which are valid until the next call. Allocates only to grow.
   void Compute(const ResizeAxis& axis);
 
-  // For wanted sample i: its weights, at least one, followed by at least kPadding zeros; and the
-  // first input sample that they apply to, which is never before that of sample i - 1.
+  // weights(i) are the weights of wanted sample i, at least one, followed by at least kPadding
+  // zeros. first(i) is the first input sample that they apply to; it is never before first(i - 1).
   std::span<const int32_t> weights(size_t i) const {
     return {weights_.data() + i * stride_, taps_[i].count};
   }
@@ -61,19 +61,19 @@ class AxisWeights {
   SimdLevel level_;
   ResizeAxis axis_;
   size_t max_taps_ = 0;
-  size_t stride_ = 0;  // Of weights_, in weights per sample.
+  size_t stride_ = 0;  // Number of weights from one sample to the next in weights_.
   std::vector<SampleRange> taps_;
   std::vector<int32_t> weights_;
   std::vector<double> heights_;
 };
 
-// AxisWeights::max_taps() for a resize from `in` samples to `out` samples.
+// Returns AxisWeights::max_taps() for a resize from `in` samples to `out` samples.
 size_t MaxTaps(double in, double out);
 
-// The most memory of AxisWeights for `out` samples, in bytes.
+// Returns the largest memory of AxisWeights for `out` samples, in bytes.
 uint64_t AxisWeightsMemory(uint64_t out, uint64_t max_taps);
 
-// The input samples that the wanted samples are computed from. REQUIRES: out_count > 0.
+// Returns the input samples that the wanted samples are computed from. REQUIRES: out_count > 0.
 SampleRange BilinearReads(const ResizeAxis& axis);
 SampleRange NearestReads(const ResizeAxis& axis);
 

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// a * b / 255, rounded, for a and b up to 255 (Pillow's MULDIV255).
+// Returns a * b / 255, rounded, for a and b up to 255 (Pillow's MULDIV255).
 constexpr uint32_t MultiplyDivide255(uint32_t a, uint32_t b) {
   const uint32_t product = a * b + 128;
   return ((product >> 8) + product) >> 8;

@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// The luma of ITU-R BT.601, computed with 16 fraction bits and rounded.
+// Returns the luma of ITU-R BT.601, computed with 16 fraction bits and rounded.
 constexpr uint8_t Luma(uint32_t red, uint32_t green, uint32_t blue) {
   return static_cast<uint8_t>((red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16);
 }
@@ -19,11 +19,11 @@ using ConvertRow = void (*)(const uint8_t* in, size_t pixels, uint8_t* out);
 
 void GreyToRgb(const uint8_t* in, size_t pixels, uint8_t* out);
 void RgbToGrey(const uint8_t* in, size_t pixels, uint8_t* out);
-// CMYK as Adobe's programs store it, which is inverted: 255 means no ink.
+// Converts CMYK as Adobe's programs store it, which is inverted: 255 means no ink.
 void InvertedCmykToRgb(const uint8_t* in, size_t pixels, uint8_t* out);
 void InvertedCmykToGrey(const uint8_t* in, size_t pixels, uint8_t* out);
-// 16-bit big-endian grey. Values above 255 become 255, because Pillow clips them and does not
-// scale.
+// Converts 16-bit big-endian grey. Values above 255 become 255, because Pillow clips them and does
+// not scale.
 void Grey16ToGrey(const uint8_t* in, size_t pixels, uint8_t* out);
 void Grey16ToRgb(const uint8_t* in, size_t pixels, uint8_t* out);
 

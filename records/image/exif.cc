@@ -11,7 +11,7 @@ constexpr uint32_t kOrientationTag = 0x0112;
 constexpr uint32_t kShort = 3, kLong = 4;  // Number types of TIFF.
 constexpr size_t kEntryBytes = 12;         // Tag 2, type 2, count 4, value 4.
 
-// Reads numbers of a TIFF block in the block's byte order. Beyond its end they are 0.
+// Reads numbers of a TIFF block in the block's byte order. Reads zeros beyond the end of the block.
 class TiffBlock {
  public:
   explicit TiffBlock(std::span<const uint8_t> bytes)

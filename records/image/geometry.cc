@@ -12,7 +12,7 @@ namespace {
 // Rounds halves to even, like Python's round().
 int64_t RoundToEven(double value) { return static_cast<int64_t>(std::nearbyint(value)); }
 
-// Uniform over 0 to `most`, inclusive.
+// Returns a whole number, uniform over 0 to `most`, inclusive.
 int64_t Below(uint64_t most, double uniform) {
   return static_cast<int64_t>(uniform * static_cast<double>(most + 1));
 }

@@ -17,8 +17,8 @@ struct Size {
   bool operator==(const Size&) const = default;
 };
 
-// The size of a picture after shrinking. Each pixel stands for `shrink` x `shrink` pixels, or for
-// fewer at the right and bottom edges.
+// Returns the size of a picture after shrinking. Each pixel stands for `shrink` x `shrink` pixels,
+// or for fewer at the right and bottom edges.
 constexpr Size ShrunkSize(const Size& picture, uint32_t shrink) {
   return {(picture.width + shrink - 1) / shrink, (picture.height + shrink - 1) / shrink};
 }
@@ -33,8 +33,8 @@ struct CropRect {
   bool operator==(const CropRect&) const = default;
 };
 
-// Which random number decides what. This is part of the definition of the pixels: an image and its
-// mask draw the same numbers although their operations differ.
+// Defines which random number decides what. This is part of the definition of the pixels: an image
+// and its mask draw the same numbers although their operations differ.
 //   - Number kFlipDraw decides the flip.
 //   - The next two, from kCropDraws on, give the top and left of a random crop.
 //   - Try t of a random resized crop takes its area, ratio, top and left from the four numbers that
@@ -57,25 +57,26 @@ struct CropRanges {
 // REQUIRES: the picture is not empty; the ranges are positive and ordered.
 CropRect RandomResizedCrop(const Size& picture, const CropRanges& ranges, const Uniforms& uniforms);
 
-// The size after a resize of the shorter side to `side`; the longer side is rounded down (Resize
-// with one number). REQUIRES: the picture is not empty, and the longer side stays below 2^32.
+// Returns the size after a resize of the shorter side to `side`; the longer side is rounded down
+// (Resize with one number). REQUIRES: the picture is not empty, and the longer side stays below
+// 2^32.
 Size ResizeShorter(const Size& picture, uint32_t side);
 
-// The size after the longer side is reduced to `max_side`. The shorter side is rounded to the
-// nearest number, but is at least 1. REQUIRES: the longer side is above max_side.
+// Returns the size after the longer side is reduced to `max_side`. The shorter side is rounded to
+// the nearest number, but is at least 1. REQUIRES: the longer side is above max_side.
 Size ReducedSize(const Size& picture, uint32_t max_side);
 
-// The central crop. Half pixels are rounded to even (CenterCrop). REQUIRES: `crop` fits into the
-// picture.
+// Returns the central crop. Half pixels are rounded to even (CenterCrop). REQUIRES: `crop` fits
+// into the picture.
 CropRect CenterCrop(const Size& picture, const Size& crop);
 
-// A crop from a random place of the picture, which is padded by `padding` pixels on each side
-// (RandomCrop).
+// Returns a crop from a random place of the picture, which is padded by `padding` pixels on each
+// side (RandomCrop).
 // REQUIRES: `crop` fits into the padded picture.
 CropRect RandomCrop(const Size& picture, const Size& crop, uint32_t padding,
                     const Uniforms& uniforms);
 
-// Whether to mirror the image from left to right.
+// Returns whether to mirror the image from left to right.
 inline bool Flip(double probability, const Uniforms& uniforms) {
   return uniforms[kFlipDraw] < probability;
 }

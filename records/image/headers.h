@@ -29,8 +29,8 @@ absl::StatusOr<ImageInfo> ReadJpegHeader(std::span<const uint8_t> bytes);
 // LooksLikePng(bytes).
 absl::StatusOr<ImageInfo> ReadPngHeader(std::span<const uint8_t> bytes);
 
-// kInvalidArgument. The message says, as far as it can be detected, what `bytes` are. REQUIRES:
-// they are neither JPEG nor PNG.
+// Returns kInvalidArgument. The message says, as far as it can be detected, what `bytes` are.
+// REQUIRES: they are neither JPEG nor PNG.
 absl::Status RefuseFormat(std::span<const uint8_t> bytes);
 
 }  // namespace penstock

@@ -35,8 +35,8 @@ class HorizontalPass {
     bool operator==(const Geometry&) const = default;
   };
 
-  // False, among other cases, for rows that are shorter than a window, because they cannot be read
-  // by windows.
+  // Returns whether rows are filtered by the LaneProgram. This is false, among other cases, for
+  // rows that are shorter than a window, because they cannot be read by windows.
   bool by_lanes() const {
     return level_ >= SimdLevel::kAvx2 && geometry_.row_bytes >= LaneProgram::kWindow &&
            weights_.max_taps() <= LaneProgram::kMostTaps;

@@ -1,4 +1,4 @@
-// Options for decoding an image, and what was noticed while decoding.
+// Options for decoding an image, and the flaws that were noticed while decoding.
 #ifndef PENSTOCK_RECORDS_IMAGE_IMAGE_DECODE_OPTIONS_H_
 #define PENSTOCK_RECORDS_IMAGE_IMAGE_DECODE_OPTIONS_H_
 
@@ -11,16 +11,16 @@ namespace penstock {
 struct ImageDecodeOptions {
   int channels = 3;             // 1 (grey) or 3 (RGB).
   bool orient = false;          // Turn and mirror the picture as EXIF says.
-  bool fill_truncated = false;  // Decode what a truncated file has, instead of an error.
-  // 1, 2 or 4: decodes a JPEG to a picture of ShrunkSize(), with a smaller inverse transform of
-  // each block. REQUIRES: 1 for a PNG.
+  bool fill_truncated = false;  // Decode what there is of a truncated file, instead of an error.
+  // Decodes a JPEG to a picture of ShrunkSize(), with a smaller inverse transform of each block.
+  // REQUIRES: 1, 2 or 4; 1 for a PNG.
   uint32_t shrink = 1;
   ImageLimits limits = {};
 };
 
 struct ImageNotes {
-  bool truncated = false;  // The end of the file is missing. Only with fill_truncated.
-  uint64_t warnings = 0;   // Damage that the library worked around.
+  bool truncated = false;  // True if the end of the file is missing. Only with fill_truncated.
+  uint64_t warnings = 0;   // Number of times that the library worked around damage.
 };
 
 }  // namespace penstock

@@ -26,7 +26,7 @@ struct DecodedImage {
   ImageNotes notes;
 };
 
-// The size of the picture, after turning if `orient`.
+// Returns the size of the picture, after turning if `orient`.
 Size PictureSize(const ImageInfo& info, bool orient);
 
 // Decodes JPEG (8-bit, Huffman-coded, baseline, extended or progressive) and PNG. The pixels depend
@@ -48,8 +48,8 @@ class ImageDecoder {
   // Data after the end marker is ignored.
   absl::StatusOr<DecodedImage> Decode(std::span<const uint8_t> bytes,
                                       const ImageDecodeOptions& options);
-  // As above, if you have already read the header. REQUIRES: `info` is ProbeImage(bytes), and is
-  // within options.limits.
+  // Like the function above, but you have already read the header. REQUIRES: `info` is
+  // ProbeImage(bytes), and is within options.limits.
   absl::StatusOr<DecodedImage> Decode(std::span<const uint8_t> bytes, const ImageInfo& info,
                                       const ImageDecodeOptions& options);
 

@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// State, tables and windows of the libraries.
+// Memory for state, tables and windows of the libraries.
 constexpr uint64_t kLibraryBytes = 384 << 10;
 // For libjpeg-turbo, bytes for each sample across a component: a row of blocks, the rows around it,
 // and the upsampled rows. For libpng, bytes for each pixel across: rows of at most 8 bytes a pixel.
@@ -18,7 +18,7 @@ uint64_t JpegMemory(const ImageInfo& info) {
   return info.coefficient_bytes + padded_width * info.components * kJpegRows;
 }
 
-// Pixels as stored, before conversion.
+// Returns the memory of the pixels as stored, before conversion, and of the rows.
 uint64_t PngMemory(const ImageInfo& info) {
   const uint64_t stored = info.components >= 3 ? 3 : 2;
   return info.pixels() * stored + uint64_t{info.width} * kPngRowBytes;

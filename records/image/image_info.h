@@ -24,11 +24,11 @@ struct ImageInfo {
   // CMYK, YCCK or RGBA.
   int components = 0;
   int bit_depth = 8;         // Bits per sample.
-  bool palette = false;      // Samples are palette indices.
-  bool progressive = false;  // Progressive JPEG, or interlaced PNG.
+  bool palette = false;      // True if samples are palette indices.
+  bool progressive = false;  // True for a progressive JPEG or an interlaced PNG.
   int orientation = 1;       // 1 to 8, from EXIF. 1 means as stored, and is the default.
-  // Memory for the coefficients of a JPEG whose scans must all be read before its first row is
-  // known. 0 for other images.
+  // Memory, in bytes, for the coefficients of a JPEG whose scans must all be read before its first
+  // row is known; 0 for other images.
   uint64_t coefficient_bytes = 0;
 
   uint64_t pixels() const { return uint64_t{width} * height; }
@@ -39,25 +39,26 @@ struct ImageInfo {
 struct ImageLimits {
   uint64_t max_pixels = uint64_t{64} << 20;
   uint32_t max_side = 65535;       // Limit of both width and height.
-  uint32_t max_scans = 64;         // Scans of a JPEG.
-  uint32_t max_chunk = 8'000'000;  // Bytes of a PNG chunk other than IDAT.
+  uint32_t max_scans = 64;         // Limit for the number of scans of a JPEG.
+  uint32_t max_chunk = 8'000'000;  // Limit for the bytes of a PNG chunk other than IDAT.
 
-  // kInvalidArgument: a limit is 0.
+  // Returns kInvalidArgument if a limit is 0.
   absl::Status Validate() const;
 };
 
-// Reads the header of a JPEG or PNG, which are detected by their first bytes. Decodes nothing, and
-// of what follows the header reads only EXIF.
+// Reads the header of a JPEG or PNG, which are detected by their first bytes. Decodes nothing.
+// After the header, reads only EXIF.
 // kInvalidArgument: no image, or an unsupported one. The message says what the bytes are.
 // kDataLoss: the header is damaged or truncated.
 absl::StatusOr<ImageInfo> ProbeImage(std::span<const uint8_t> bytes);
 
-// kInvalidArgument: `info` exceeds a limit. Scans and chunks are counted only while decoding.
+// Returns kInvalidArgument if `info` exceeds a limit. Scans and chunks are counted only while
+// decoding.
 absl::Status CheckImageLimits(const ImageInfo& info, const ImageLimits& limits);
 
-// The most memory, in bytes, that decoding such an image takes, without the encoded bytes. Includes
-// its pixels with `channels` channels, and the turned pixels if `orient`. A region takes less, but
-// whether a region can be decoded alone is known only from the encoded data.
+// Returns the largest memory, in bytes, that decoding such an image takes, without the encoded
+// bytes. Includes its pixels with `channels` channels, and the turned pixels if `orient`. A region
+// takes less, but whether a region can be decoded alone is known only from the encoded data.
 uint64_t DecodeMemory(const ImageInfo& info, int channels = 3, bool orient = false);
 
 }  // namespace penstock

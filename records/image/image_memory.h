@@ -16,19 +16,18 @@ class ImageMemory {
   static constexpr uint64_t kUnasked = uint64_t{16} << 20;
 
   virtual ~ImageMemory() = default;
-  // Blocks until `bytes` are free. kResourceExhausted: so many bytes will never be free.
+  // Blocks until `bytes` are free. Returns kResourceExhausted if so many bytes will never be free.
   virtual absl::Status Take(uint64_t bytes) = 0;
   // Gives back bytes that Take() granted.
   virtual void Return(uint64_t bytes) = 0;
 };
 
-// Memory that was granted, for the lifetime of this object. Move-only. Empty if no request was
-// needed.
+// Holds granted memory during its lifetime. Move-only. Holds nothing if no request was needed.
 class ImageMemoryLease {
  public:
   ImageMemoryLease() = default;
-  // If `memory` is null, everything is granted. `memory` must outlive the lease. Errors as
-  // ImageMemory::Take().
+  // If `memory` is null, everything is granted. `memory` must outlive the lease. Errors are those
+  // of ImageMemory::Take().
   static absl::StatusOr<ImageMemoryLease> Take(ImageMemory* memory, uint64_t bytes) {
     if (memory == nullptr || bytes <= ImageMemory::kUnasked) return ImageMemoryLease();
     absl::Status taken = memory->Take(bytes);

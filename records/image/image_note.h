@@ -10,8 +10,8 @@ namespace penstock {
 // Remarks about the image of one row.
 struct ImageNote {
   uint32_t row = 0;
-  bool truncated = false;  // The file was truncated, and its missing end was filled.
-  uint32_t warnings = 0;   // Damage that the library worked around.
+  bool truncated = false;  // True if the file was truncated and its missing end was filled.
+  uint32_t warnings = 0;   // Number of times that the library worked around damage.
 
   friend bool operator==(const ImageNote&, const ImageNote&) = default;
 };
@@ -34,7 +34,7 @@ struct ImageCounts {
   }
 };
 
-// "3 truncated files were filled, 5 decoder warnings". Empty if there is nothing to report.
+// Returns "3 truncated files were filled, 5 decoder warnings". Empty if there is nothing to report.
 std::string Describe(const ImageCounts& counts);
 
 }  // namespace penstock

@@ -48,7 +48,7 @@ struct ImageOps {
   std::variant<RandomResizedCropOp, ResizeOp, ResizeShorterOp, RandomCropOp> crop;
   double flip_probability = 0;  // Probability of mirroring left to right, the last step.
   Interpolation interpolation = Interpolation::kBilinear;
-  bool fill_truncated = false;  // Decode what a truncated file has.
+  bool fill_truncated = false;  // Decode what there is of a truncated file.
   // Decode JPEGs at a smaller scale if the resize shrinks them anyway (scaled_decoding.h).
   bool scaled_decoding = false;
   ImageLimits limits = {};
@@ -58,7 +58,8 @@ struct ImageOps {
   // Bytes of the output: height x width x channels.
   size_t output_bytes() const;
 
-  // kInvalidArgument: a number is out of range. The message names the number and the range.
+  // Returns kInvalidArgument if a number is out of range. The message names the number and the
+  // range.
   absl::Status Validate() const;
 };
 

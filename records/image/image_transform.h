@@ -28,10 +28,10 @@ class ImageTransform {
   // Fills `out`, which has shape [height][width][channels] and ops.output_bytes() bytes. After an
   // error, `out` is unspecified. `memory` grants the memory for a large image; null grants
   // everything.
-  // kInvalidArgument, kDataLoss, kResourceExhausted: as ImageDecoder::Decode(), and errors of
+  // kInvalidArgument, kDataLoss, kResourceExhausted: as for ImageDecoder::Decode(), and errors of
   // `memory`.
-  // Also kInvalidArgument, before anything is decoded: the picture is smaller than a random crop,
-  // or too long to be resized.
+  // kInvalidArgument, before anything is decoded: the picture is smaller than a random crop, or too
+  // long to be resized.
   // REQUIRES: ops.Validate() is OK.
   absl::StatusOr<ImageNotes> Apply(std::span<const uint8_t> bytes, const ImageOps& ops,
                                    const Uniforms& uniforms, std::span<uint8_t> out,
@@ -52,8 +52,8 @@ class ImageTransform {
   Resampler resampler_;
 };
 
-// The most memory, in bytes, that Apply() takes for such an image, without its input and output. Up
-// to 64 MiB of it may be kept for the next image.
+// Returns the largest memory, in bytes, that Apply() takes for such an image, without its input and
+// output. Up to 64 MiB of it may be kept for the next image.
 uint64_t TransformMemory(const ImageInfo& info, const ImageOps& ops);
 
 }  // namespace penstock

@@ -40,7 +40,7 @@ struct JpegEncoder::State {
     library->err->format_message(library, state.message);
     std::longjmp(state.escape, 1);
   }
-  // Cannot happen, because Reserve() allocates room for the worst case.
+  // This cannot happen, because Reserve() allocates room for the worst case.
   static boolean OnFull(j_compress_ptr library) {
     ERREXIT(library, JERR_BUFFER_SIZE);
     return FALSE;

@@ -15,13 +15,13 @@ namespace {
 constexpr uint8_t kTem = 0x01, kSof0 = 0xc0, kDht = 0xc4, kJpg = 0xc8, kDac = 0xcc, kSof15 = 0xcf;
 constexpr uint8_t kRst0 = 0xd0, kRst7 = 0xd7, kSoi = 0xd8, kEoi = 0xd9, kSos = 0xda, kApp1 = 0xe1;
 constexpr std::array<uint8_t, 6> kExifName = {'E', 'x', 'i', 'f', 0, 0};
-constexpr size_t kBlockBytes = 64 * sizeof(int16_t);  // Coefficients of 8x8 samples.
+constexpr size_t kBlockBytes = 64 * sizeof(int16_t);  // Bytes of the coefficients of 8x8 samples.
 
 bool IsFrame(uint8_t marker) {
   return marker >= kSof0 && marker <= kSof15 && marker != kDht && marker != kJpg && marker != kDac;
 }
 
-// Why frames with this marker cannot be decoded. Empty if they can.
+// Returns why frames with this marker cannot be decoded. Empty if they can.
 absl::string_view UnsupportedProcess(uint8_t marker) {
   switch (marker) {
     case 0xc0:
@@ -102,7 +102,7 @@ absl::Status CheckFrame(uint8_t marker, const Frame& frame) {
   return absl::OkStatus();
 }
 
-// The memory that libjpeg-turbo allocates: whole interleaved units of each component.
+// Returns the memory that libjpeg-turbo allocates: whole interleaved units of each component.
 uint64_t CoefficientBytes(const Frame& frame) {
   uint32_t max_horizontal = 1, max_vertical = 1;
   for (int i = 0; i < frame.components(); ++i) {
@@ -149,7 +149,7 @@ class HeaderReader {
     }
   }
 
-  // The parameters after a marker, without their length.
+  // Returns the parameters after a marker, without their length.
   std::optional<std::span<const uint8_t>> NextSegment() {
     if (bytes_.size() - at_ < 2) return std::nullopt;
     const size_t length = std::max<size_t>(LoadBig16(&bytes_[at_]), 2);

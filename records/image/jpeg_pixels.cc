@@ -30,7 +30,7 @@ struct JpegPixels::State {
   bool decodes_whole = true;
   PicturePart part;
   uint8_t* out = nullptr;        // The pixels of the part.
-  ConvertRow convert = nullptr;  // Converts the library's rows to ours. Null if they are the same.
+  ConvertRow convert = nullptr;  // Converts the library's rows to ours; null if they are the same.
   uint8_t* row = nullptr;        // A row of the library, if it must be converted.
   ImageNotes notes;
   Stop stop = Stop::kNone;
@@ -159,8 +159,8 @@ void JpegPixels::State::ReadHeader() {
   decompress.do_block_smoothing = FALSE;
 }
 
-// Whether chroma still has fewer samples than luma after shrinking, although blocks of chroma are
-// shrunk less than blocks of luma. Regions of such pictures are wrong in the last rows.
+// Returns whether chroma still has fewer samples than luma after shrinking, although blocks of
+// chroma are shrunk less than blocks of luma. Regions of such pictures are wrong in the last rows.
 bool JpegPixels::State::UpsamplesWhatIsShrunk() const {
   return options->shrink > 1 && decompress.max_h_samp_factor * decompress.max_v_samp_factor > 4;
 }
@@ -171,7 +171,7 @@ void JpegPixels::State::ChooseColors() {
     decompress.out_color_space = JCS_CMYK;
     convert = grey ? InvertedCmykToGrey : InvertedCmykToRgb;
   } else if (decompress.num_components == 3) {
-    // Not the Y plane, which Pillow uses only in draft mode.
+    // The Y plane is not used here. Pillow uses it only in draft mode.
     decompress.out_color_space = JCS_RGB;
     convert = grey ? RgbToGrey : nullptr;
   } else {

@@ -7,9 +7,9 @@
 
 namespace penstock {
 
-// Whether `bytes`, which follow a scan header, hold the data of that scan with its restart markers,
-// and then the end marker. Does not decode, so the data may still be damaged. Ignores everything
-// after the end marker.
+// Returns whether `bytes`, which follow a scan header, hold the data of that scan with its restart
+// markers, and then the end marker. Does not decode, so the data may still be damaged. Ignores
+// everything after the end marker.
 bool HoldsOneWholeScan(std::span<const uint8_t> bytes);
 
 }  // namespace penstock

@@ -19,8 +19,9 @@ size_t GroupsOf(size_t bytes) {
   return DivideUp(bytes, kStored) * LaneProgram::kGroupsAtOnce;
 }
 
-// A window holds four taps of all channels of a pixel, even if some channels are one tap ahead. So
-// each pixel of a group needs at most this many steps that begin with it.
+// Returns the largest number of steps. A window holds four taps of all channels of a pixel, even if
+// some channels are one tap ahead. So each pixel of a group needs at most this many steps that
+// begin with it.
 uint64_t MostSteps(uint64_t count, uint64_t channels, uint64_t max_taps) {
   const uint64_t pixels_in_group = (LaneProgram::kGroup - 1) / channels + 1;
   return GroupsOf(count * channels) * pixels_in_group * DivideUp(max_taps, LaneProgram::kTaps);
@@ -43,11 +44,11 @@ PENSTOCK_AVX2 inline void Store(__m128i v, void* to) {
 
 // Four taps of one output.
 struct Taps {
-  __m128i bytes;    // Their places in the window.
-  __m128i weights;  // As split by SplitOf(). 0 if the byte is not in the window.
+  __m128i bytes;    // Places of the tap bytes in the window.
+  __m128i weights;  // As split by SplitOf(); 0 if the byte is not in the window.
 };
 
-// The first tap is at byte `first` of the window.
+// Returns the taps of an output whose first tap is at byte `first` of the window.
 PENSTOCK_AVX2 inline Taps TapsFrom(int first, __m128i distances, const int32_t* weights) {
   const __m128i bytes = _mm_add_epi32(_mm_set1_epi32(first), distances);
   const __m128i in_window = _mm_cmpgt_epi32(_mm_set1_epi32(LaneProgram::kWindow), bytes);

@@ -15,8 +15,8 @@ namespace penstock {
 // Adds up to four weighted bytes of a window of the input row to each of four adjacent bytes of the
 // output row. Tap t of output j is element 4 * j + t.
 struct alignas(16) LaneStep {
-  uint8_t shuffle[16];  // The byte of the window.
-  int8_t high[16];      // High parts of the weights (SplitWeight). 0: no such tap.
+  uint8_t shuffle[16];  // For each element, the byte of the window.
+  int8_t high[16];      // High parts of the weights (SplitWeight); 0 if there is no such tap.
   int16_t low_even[8];  // Low parts of taps 0 and 2.
   int16_t low_odd[8];   // Low parts of taps 1 and 3.
   uint32_t offset;      // Offset of the window in the input row.
@@ -46,11 +46,11 @@ class LaneProgram {
   bool one_step_each() const { return steps_.size() == ends_.size(); }
 
  private:
-  // What remains to be added to one output byte. Zeros follow the weights.
+  // The taps that must still be added to one output byte. Zeros follow the weights.
   struct Output {
     const int32_t* weight = nullptr;
-    size_t left = 0;      // Number of taps.
-    size_t position = 0;  // Of the next tap in the input row.
+    size_t left = 0;      // Number of taps that are left.
+    size_t position = 0;  // Position of the next tap in the input row.
   };
   using Group = std::array<Output, kGroup>;
 
@@ -64,7 +64,7 @@ class LaneProgram {
   std::vector<uint32_t> ends_;
 };
 
-// The most memory, in bytes, of a program for `count` pixels with `max_taps` taps each.
+// Returns the largest memory, in bytes, of a program for `count` pixels with `max_taps` taps each.
 uint64_t LaneProgramMemory(uint64_t count, uint64_t channels, uint64_t max_taps);
 
 }  // namespace penstock

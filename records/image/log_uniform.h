@@ -4,15 +4,16 @@
 
 namespace penstock {
 
-// Natural logarithm and exponential, to within a few units in the last place, computed by
-// additions, multiplications and divisions in a fixed order. The functions of glibc differ in the
-// last bit between versions and processors, so a crop could differ by a pixel between two servers.
+// Return the natural logarithm and the exponential, to within a few units in the last place,
+// computed by additions, multiplications and divisions in a fixed order. The functions of glibc
+// differ in the last bit between versions and processors, so a crop could differ by a pixel between
+// two servers.
 // REQUIRES: x is positive, finite and normal.
 double PortableLog(double x);
 // REQUIRES: |x| <= 700.
 double PortableExp(double x);
 
-// exp(log(min) + (log(max) - log(min)) * uniform). REQUIRES: 0 < min <= max.
+// Returns exp(log(min) + (log(max) - log(min)) * uniform). REQUIRES: 0 < min <= max.
 double LogUniform(double min, double max, double uniform);
 
 }  // namespace penstock

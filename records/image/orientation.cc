@@ -5,8 +5,8 @@
 namespace penstock {
 namespace {
 
-// Where pixel (x, y) of the upright picture is stored: x and y are exchanged first, then each may
-// be counted from the opposite side.
+// Says where pixel (x, y) of the upright picture is stored: x and y are exchanged first, then each
+// may be counted from the opposite side.
 struct Turn {
   bool exchange;
   bool from_right;

@@ -12,7 +12,7 @@ namespace penstock {
 // Whether the orientation (1 to 8) exchanges width and height. Orientations 5 to 8 do.
 constexpr bool ExchangesSides(int orientation) { return orientation >= 5; }
 
-// The sides of the upright picture that lie at the end of the stored rows or columns.
+// Says which sides of the upright picture lie at the end of the stored rows or columns.
 struct FarSides {
   bool left = false;
   bool top = false;

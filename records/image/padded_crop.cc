@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// The sample at `position` of an axis of `size` samples. nullopt: it is padding with zeros.
+// Returns the sample at `position` of an axis of `size` samples, or nullopt for padding with zeros.
 std::optional<size_t> SampleAt(int64_t position, int64_t size, Padding padding) {
   if (position >= 0 && position < size) return static_cast<size_t>(position);
   if (padding == Padding::kZero) return std::nullopt;
@@ -19,8 +19,8 @@ std::optional<size_t> SampleAt(int64_t position, int64_t size, Padding padding) 
   return static_cast<size_t>(std::min(phase, period - phase));
 }
 
-// The samples of an axis of `size` samples that the positions from `begin` on use. If they use
-// none, the first sample.
+// Returns the samples of an axis of `size` samples that the positions from `begin` on use. If they
+// use none, returns the first sample.
 SampleRange SamplesAt(int64_t begin, uint32_t count, uint32_t size, Padding padding) {
   size_t first = size, end = 0;
   for (int64_t position = begin; position < begin + count; ++position) {

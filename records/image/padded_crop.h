@@ -14,7 +14,8 @@ enum class Padding : uint8_t {
   kReflect,  // Mirrored at the edge pixel, which is not repeated: c b | a b c | b a.
 };
 
-// `rect` of a picture, which may extend beyond the edges, mirrored from left to right if `flip`.
+// The part `rect` of a picture, which may extend beyond the edges. It is mirrored from left to
+// right if `flip`.
 struct PaddedCrop {
   Size picture;
   CropRect rect;
@@ -22,8 +23,8 @@ struct PaddedCrop {
   bool flip = false;
 };
 
-// The part of the picture that CopyPadded() reads. If it reads nothing, one pixel of the edge.
-// REQUIRES: the picture and the rectangle are not empty.
+// Returns the part of the picture that CopyPadded() reads. If it reads nothing, returns one pixel
+// of the edge. REQUIRES: the picture and the rectangle are not empty.
 CropRect PartRead(const PaddedCrop& crop);
 
 // Fills `out`, which has shape [rect.height][rect.width][channels].

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// One vector of bytes for each channel, because compilers add up that many at once.
+// One vector of bytes for each channel. Compilers add up that many at once.
 constexpr size_t kLanes = 16 * kPixelChannels;
 // This many squares of a lane can be added in 32 bits.
 constexpr size_t kMostRounds = 65536;
@@ -47,7 +47,7 @@ struct ByteSums {
   }
 };
 
-// `sum` times `units` divided by `count`, rounded to nearest.
+// Returns `sum` times `units` divided by `count`, rounded to nearest.
 uint64_t Mean(uint64_t sum, uint64_t units, uint64_t count) {
   return (sum * units + count / 2) / count;
 }

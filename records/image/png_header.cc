@@ -20,7 +20,8 @@ absl::Status PngDamaged(absl::string_view what) {
   return absl::DataLossError(absl::StrCat("PNG: ", what));
 }
 
-// Samples per pixel for each colour type (W3C PNG, 11.2.1). 0 for types that do not exist.
+// Returns the samples per pixel for a colour type (W3C PNG, 11.2.1), or 0 if the type does not
+// exist.
 int Components(uint8_t color_type) {
   constexpr std::array<int, 7> kComponents = {1, 0, 3, 1, 2, 0, 4};
   return color_type < kComponents.size() ? kComponents[color_type] : 0;
@@ -51,7 +52,7 @@ absl::StatusOr<ImageInfo> ReadIhdr(const uint8_t* ihdr) {
   return info;
 }
 
-// The orientation in the first eXIf chunk before IEND. 1 if there is none.
+// Returns the orientation in the first eXIf chunk before IEND, or 1 if there is none.
 int FindOrientation(std::span<const uint8_t> chunks) {
   while (chunks.size() >= kChunkOverhead) {
     const size_t length = LoadBig32(&chunks[0]);

@@ -29,7 +29,7 @@ struct PngPixels::State {
   const ImageDecodeOptions* options = nullptr;
   uint8_t* stored = nullptr;  // Pixels as libpng returns them.
   size_t stored_row_bytes = 0;
-  ColorTable colors;  // For samples of 8 bits or fewer.
+  ColorTable colors;  // Used for samples of 8 bits or fewer.
   ImageNotes notes;
   Stop stop = Stop::kNone;
   bool has_header = false;
@@ -49,8 +49,8 @@ struct PngPixels::State {
   void ConvertTo(uint8_t* out) const;
   absl::Status Failure() const;
 
-  // Bytes of a stored pixel: 1 for grey or a palette index of at most 8 bits, 2 for 16-bit grey, 3
-  // for RGB. Alpha is dropped, and so is the low half of other 16-bit samples.
+  // Number of bytes of a stored pixel: 1 for grey or a palette index of at most 8 bits, 2 for
+  // 16-bit grey, 3 for RGB. Alpha is dropped, and so is the low half of other 16-bit samples.
   size_t stored_pixel_bytes() const {
     if (info->components >= 3) return 3;
     return is_grey16() ? 2 : 1;

@@ -12,7 +12,7 @@ namespace {
 // as wide exceed it.
 constexpr uint64_t kMaxResizedSide = uint64_t{1} << 24;
 
-// What a rendering depends on, apart from its crop.
+// The inputs of a rendering, apart from its crop.
 struct Context {
   const ImageOps& ops;
   const Size& picture;
@@ -20,7 +20,8 @@ struct Context {
 
   bool flip() const { return Flip(ops.flip_probability, uniforms); }
 
-  // Resizes `rect` of the picture to `resized`. The output is `window` of that.
+  // Resizes `rect` of the picture to `resized`. The output is the part `window` of the resized
+  // picture.
   ResizeRequest Resize(const CropRect& rect, const Size& resized, const CropRect& window) const {
     const double left = static_cast<double>(rect.left), top = static_cast<double>(rect.top);
     return {.box = {left, top, left + rect.width, top + rect.height},

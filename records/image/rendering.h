@@ -12,10 +12,10 @@
 
 namespace penstock {
 
-// How the output is made from the picture.
+// Says how the output is made from the picture.
 using Rendering = std::variant<ResizeRequest, PaddedCrop>;
 
-// The rendering for a picture of this size. The size is that after turning.
+// Returns the rendering for a picture of this size. The size is that after turning.
 // kInvalidArgument: the picture is smaller than a random crop, or too long to be resized.
 // REQUIRES: ops.Validate() is OK; the picture is not empty.
 absl::StatusOr<Rendering> RenderingOf(const ImageOps& ops, const Size& picture,

@@ -33,7 +33,7 @@ struct Lanes {
   __m256i pairs[kRowsAtOnce / 2];
 };
 
-// What one step adds to the sums of four bytes, for two rows.
+// Returns what one step adds to the sums of four bytes, for two rows.
 PENSTOCK_AVX2 inline __m256i Products(const LaneStep& step, const uint8_t* row_a,
                                       const uint8_t* row_b) {
   const __m256i window = _mm256_inserti128_si256(
@@ -49,7 +49,7 @@ PENSTOCK_AVX2 inline __m256i Products(const LaneStep& step, const uint8_t* row_a
   return _mm256_sub_epi32(low, minus_high);
 }
 
-// The four bytes of a group, as 32 bits each. Moves `step` to the end of the group.
+// Returns the four bytes of a group, as 32 bits each. Moves `step` to the end of the group.
 template <bool kOneStep>
 PENSTOCK_AVX2 inline Lanes Filtered(const LaneStep*& step, const LaneStep* end,
                                     const RowsAtOnce& rows) {
@@ -117,7 +117,7 @@ PENSTOCK_AVX2 inline BlockSums SumsOf(std::span<const RowPair> pairs, size_t fir
   return sums;
 }
 
-// 16 rounded sums, as 16 bits each.
+// Returns 16 rounded sums, as 16 bits each.
 PENSTOCK_AVX2 inline __m256i Rounded(__m256i high, const __m256i* low) {
   const __m256i carried = _mm256_packus_epi32(_mm256_srli_epi32(low[0], SplitWeight::kLowBits),
                                               _mm256_srli_epi32(low[1], SplitWeight::kLowBits));

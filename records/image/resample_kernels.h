@@ -40,7 +40,7 @@ struct RowTap {
   const uint8_t* row;
   int32_t weight;
 };
-// Two of them.
+// Two rows and their weights.
 struct RowPair {
   RowTap taps[2];
   // Parts of the weights for AVX2. `high` has 8 bits for each weight, twice, because AVX2
@@ -56,7 +56,7 @@ inline RowPair PairOf(const RowTap& a, const RowTap& b) {
   return {{a, b}, high | high << 16, low};
 }
 
-// Fill `out`, which has `size` bytes. REQUIRES: the rows are padded to whole blocks.
+// These fill `out`, which has `size` bytes. REQUIRES: the rows are padded to whole blocks.
 void BlendRowsScalar(std::span<const RowPair> pairs, size_t size, uint8_t* out);
 void BlendRowsAvx2(std::span<const RowPair> pairs, size_t size, uint8_t* out);
 

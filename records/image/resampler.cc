@@ -17,8 +17,8 @@ void CopyColumns(const uint8_t* in, const std::vector<uint32_t>& columns, uint8_
   }
 }
 
-// The axis that resizes the range from `begin` to `end` of the picture, extended to whole samples,
-// to `out_size` samples. Of these, the window is wanted.
+// Returns the axis that resizes the range from `begin` to `end` of the picture, extended to whole
+// samples, to `out_size` samples. Only the samples in the window are wanted.
 ResizeAxis AxisOf(double begin, double end, uint32_t out_size, uint32_t window_first,
                   uint32_t window_count) {
   const double first = std::floor(begin);
@@ -69,7 +69,7 @@ void Resampler::ResizeBilinear(const PixelView& source, bool flip, uint8_t* out)
   vertical_pass_.Prepare(vertical_);
   const size_t row_bytes = size_t{horizontal_.out_count} * static_cast<size_t>(source.channels);
   ring_.Start(vertical_pass_.max_rows() + kRowsAtOnce - 1, row_bytes);
-  size_t filtered = 0;  // Earlier rows of the source are in the ring, or are not needed.
+  size_t filtered = 0;  // Rows of the source before this are in the ring, or are not needed.
   for (size_t y = 0; y < vertical_.out_count; ++y, out += row_bytes) {
     const SampleRange rows = vertical_pass_.rows(y);
     filtered = std::max<size_t>(filtered, rows.first);

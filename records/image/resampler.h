@@ -20,8 +20,9 @@ enum class Interpolation : uint8_t {
   kNearest,   // For masks, whose values are classes.
 };
 
-// `box` of a picture is resized to `width` x `height` pixels. The window of these is the output,
-// mirrored from left to right if `flip`. The box is in pixels of the picture, with fractions.
+// Resizes `box` of a picture to `width` x `height` pixels. The output is the window of these
+// pixels, mirrored from left to right if `flip`. The box is in pixels of the picture, with
+// fractions.
 struct ResizeRequest {
   struct Box {
     double left = 0, top = 0, right = 0, bottom = 0;
@@ -41,10 +42,11 @@ struct ResizeRequest {
 ResizeAxis HorizontalAxis(const ResizeRequest& request);
 ResizeAxis VerticalAxis(const ResizeRequest& request);
 
-// The part of the picture that Resize() reads. REQUIRES: as Resize().
+// Returns the part of the picture that Resize() reads. REQUIRES: as for Resize().
 CropRect PartRead(const ResizeRequest& request);
 
-// Resizes all of `source` to width x height pixels with the antialiased filter.
+// Returns a request that resizes all of `source` to width x height pixels with the antialiased
+// filter.
 inline ResizeRequest WholeResized(const PixelView& source, uint32_t width, uint32_t height) {
   return {.box = {0, 0, static_cast<double>(source.width), static_cast<double>(source.height)},
           .width = width,
@@ -82,7 +84,8 @@ class Resampler {
   std::vector<uint32_t> rows_;
 };
 
-// The most memory, in bytes, that Resize() takes for a source and a window of these sizes.
+// Returns the largest memory, in bytes, that Resize() takes for a source and a window of these
+// sizes.
 uint64_t ResizeMemory(uint64_t in_width, uint64_t in_height, uint64_t out_width,
                       uint64_t out_height, int channels);
 

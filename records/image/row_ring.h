@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// Rows by number. At least the last `capacity` rows are available. Not thread-safe.
+// Holds rows by number. At least the last `capacity` rows are available. Not thread-safe.
 class RowRing {
  public:
   static uint64_t Memory(uint64_t capacity, uint64_t row_bytes) {

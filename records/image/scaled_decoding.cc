@@ -11,8 +11,9 @@ bool KeepsTwice(double box_side, uint32_t shrink, uint32_t resized_side) {
   return box_side / shrink >= 2.0 * resized_side;
 }
 
-// The coordinate in the shrunk picture, whose side is `shrunk_side`. The picture may not fill the
-// last pixel of that side. If the side is counted from the far end, this pixel comes first.
+// Returns the coordinate of `place` in the shrunk picture, whose side is `shrunk_side`. The picture
+// may not fill the last pixel of that side. If the side is counted from the far end, this pixel
+// comes first.
 double ShrunkPlace(double place, uint32_t shrink, uint32_t side, uint32_t shrunk_side, bool far) {
   const double before = far ? shrunk_side - static_cast<double>(side) / shrink : 0;
   return before + place / shrink;

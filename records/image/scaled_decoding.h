@@ -9,11 +9,11 @@
 
 namespace penstock {
 
-// The largest ImageDecodeOptions::shrink at which the sides of the box of `request` are still at
-// least twice the sides of the resized picture. The resize then still averages at least 2 x 2
-// pixels into one. 1 for a PNG.
+// Returns the largest ImageDecodeOptions::shrink at which the sides of the box of `request` are
+// still at least twice the sides of the resized picture. The resize then still averages at least 2
+// x 2 pixels into one. Returns 1 for a PNG.
 uint32_t ShrinkFor(const ImageInfo& info, const ResizeRequest& request);
-// 1, because a padded crop is not resized.
+// Returns 1, because a padded crop is not resized.
 inline uint32_t ShrinkFor(const ImageInfo&, const PaddedCrop&) { return 1; }
 
 // Converts the request to coordinates of the shrunk picture, which is turned if `orient`. The box

@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-// The key of the random numbers for one view of a record. An image and its mask use the same view,
-// so that they get the same crop and flip.
+// Returns the key of the random numbers for one view of a record. An image and its mask use the
+// same view, so that they get the same crop and flip.
 constexpr uint64_t ImageKey(uint64_t augmentation_key, uint64_t record_ordinal, uint64_t view) {
   return DeriveKey(DeriveKey(augmentation_key, record_ordinal), view);
 }
@@ -20,7 +20,7 @@ constexpr uint64_t ImageKey(uint64_t augmentation_key, uint64_t record_ordinal, 
 class Uniforms {
  public:
   explicit Uniforms(uint64_t key) : key_(key) {}
-  // Fixed numbers for tests; 0 after the last. `numbers` must outlive this object.
+  // Uses fixed numbers, for tests; 0 after the last. `numbers` must outlive this object.
   explicit Uniforms(std::span<const double> numbers) : numbers_(numbers), injected_(true) {}
 
   double operator[](size_t i) const {

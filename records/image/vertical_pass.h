@@ -21,7 +21,7 @@ class VerticalPass {
   // Preparing again for the same axis costs nothing.
   void Prepare(const ResizeAxis& axis) { weights_.Compute(axis); }
 
-  // The rows that Blend(y) needs.
+  // Returns the rows that Blend(y) needs.
   SampleRange rows(size_t y) const {
     return {weights_.first(y), static_cast<uint32_t>(weights_.weights(y).size())};
   }

@@ -13,11 +13,11 @@ namespace {
 using Doubles = double __attribute__((vector_size(kSamplesAtOnce * sizeof(double))));
 using Ints = int32_t __attribute__((vector_size(kSamplesAtOnce * sizeof(int32_t))));
 
-// Four adjacent samples. Passed only by reference, because without AVX no register can hold a
-// vector.
+// Four adjacent samples. They are passed only by reference, because without AVX no register can
+// hold a vector.
 struct Samples {
   Doubles center;
-  Doubles first;  // First tap of each.
+  Doubles first;  // First tap of each sample.
   Doubles end;
   size_t max_taps;
 };
@@ -32,7 +32,7 @@ PENSTOCK_INLINE void Truncate(Doubles& v) {
   v = __builtin_convertvector(__builtin_convertvector(v, Ints), Doubles);
 }
 
-// The samples from `i` on. Copies of the last wanted sample follow it.
+// Places the samples from `i` on. Beyond the last wanted sample, places copies of it.
 PENSTOCK_INLINE void Place(const Weighing& weighing, size_t i, Samples& samples) {
   const ResizeAxis& axis = weighing.axis;
   Doubles out;
@@ -49,7 +49,8 @@ PENSTOCK_INLINE void Place(const Weighing& weighing, size_t i, Samples& samples)
   Truncate(samples.end);
 }
 
-// The height of the triangle over each sample at its tap k. 0 if the sample has no such tap.
+// Computes the height of the triangle over each sample at its tap k; 0 if the sample has no such
+// tap.
 PENSTOCK_INLINE void Height(const Samples& samples, double inverse, size_t k, Doubles& height) {
   const Doubles tap = samples.first + static_cast<double>(k);
   const Doubles from_center = (tap - samples.center + 0.5) * inverse;

@@ -15,8 +15,8 @@ inline constexpr size_t kSamplesAtOnce = 4;
 struct Weighing {
   const ResizeAxis& axis;
   double scale;
-  double support;     // How far the triangle extends on each side.
-  size_t stride;      // From the weights of one sample to those of the next, in weights.
+  double support;     // How far the triangle extends on each side, in samples.
+  size_t stride;      // Distance between the weights of two neighbouring samples, in weights.
   double* heights;    // Scratch space: kSamplesAtOnce for each tap.
   SampleRange* taps;  // Output. Counted from the axis's first sample.
   int32_t* weights;   // Output, with zeros after the taps up to the stride.

@@ -18,7 +18,7 @@ struct ClientHello {
   uint32_t protocol_version = kFirstProtocolVersion;
   StreamOptions options;
 };
-// The lowest protocol version that supports what the stream needs.
+// Returns the lowest protocol version that supports what the stream needs.
 uint32_t ProtocolVersionOf(const StreamOptions& options);
 
 struct Cancel {

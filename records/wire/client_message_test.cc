@@ -111,7 +111,7 @@ TEST(ClientMessageTest, OpenWindowSurvivesTheWire) {
   EXPECT_EQ(Encode(out), Encode(TwoChunks()));
 }
 
-// As TwoChunks(), with a spare in its own shard, two of whose records are damaged.
+// Returns TwoChunks() with a spare in its own shard, two of whose records are damaged.
 OpenWindow WithSpare() {
   OpenWindow window = TwoChunks();
   window.shards.push_back({.path = "b/y.tfrecord", .size = 500});

@@ -1,4 +1,4 @@
-// What each side accepts from the other. docs/reference/limits.md lists these limits.
+// The limits of what each side accepts from the other. docs/reference/limits.md lists them.
 #ifndef PENSTOCK_RECORDS_WIRE_LIMITS_H_
 #define PENSTOCK_RECORDS_WIRE_LIMITS_H_
 

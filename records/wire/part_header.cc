@@ -192,7 +192,7 @@ absl::Status ReadField(uint64_t tag, Reader& reader, PartHeader& header) {
   return absl::OkStatus();
 }
 
-// The size of the message Part, with its data.
+// Returns the size of the message Part, with its data.
 uint64_t PartSize(const PartHeader& header, const EncodedLists& lists) {
   return NumberFieldSize(header.request) + NumberFieldSize(header.first_row) +
          NumberFieldSize(header.rows) + CrcFieldSize(header.crc32c) +

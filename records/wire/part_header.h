@@ -20,7 +20,7 @@ struct PartHeader {
   uint32_t first_row = 0;
   uint32_t rows = 0;
   std::optional<uint32_t> crc32c = std::nullopt;  // CRC-32C of the tensor bytes.
-  // Where the tensor bytes are in the stream's shared pool. If shared_size is 0, they are the data.
+  // Offset of the tensor bytes in the stream's shared pool. If shared_size is 0, they are the data.
   uint64_t shared_offset = 0;
   uint32_t shared_size = 0;
   uint64_t data_size = 0;
@@ -34,7 +34,7 @@ struct PartHeader {
 // Tag and size of the part (1 + 5), request (1 + 10), first_row and rows (1 + 5 each), crc32c (1 +
 // 4), shared_offset (1 + 10), shared_size (1 + 5), and tag and size of the data (1 + 5).
 inline constexpr size_t kMaxPartHeaderBytes = 57;
-// How much of a message a reader must see to find the data. Leaves room for unknown fields.
+// Bytes of a message that a reader must see to find the data. Leaves room for unknown fields.
 inline constexpr size_t kPartHeaderWindow = 128;
 
 // Writes the header and returns its length. The header, followed by data_size bytes of data, is
@@ -43,7 +43,7 @@ inline constexpr size_t kPartHeaderWindow = 128;
 // REQUIRES: data_size < 2^31; !has_lists().
 size_t WritePartHeader(const PartHeader& header, std::span<uint8_t, kMaxPartHeaderBytes> out);
 
-// As WritePartHeader(), with the lists. Only the first few replaced rows keep their reasons.
+// Like WritePartHeader(), but with the lists. Only the first few replaced rows keep their reasons.
 std::string EncodePartHeader(const PartHeader& header);
 
 struct ParsedPartHeader {
@@ -52,9 +52,8 @@ struct ParsedPartHeader {
 };
 
 // Parses the header of a part. `start` is at least the first min(message_size, kPartHeaderWindow)
-// bytes of a ServerMessage.
-// nullopt: the message is not a Part, or its data is not its last field. Pass it to
-// ParseServerMessage().
+// bytes of a ServerMessage. Returns nullopt if the message is not a Part, or its data is not its
+// last field; pass it to ParseServerMessage() then.
 // kOutOfRange: the header is longer than `start`.
 // kInvalidArgument: the sizes of the Part contradict message_size, or its fields are damaged.
 absl::StatusOr<std::optional<ParsedPartHeader>> ParsePartHeader(std::span<const uint8_t> start,

@@ -17,7 +17,8 @@ namespace penstock::wire {
 struct ServerHello {
   uint32_t protocol_version = kProtocolVersion;
   ServerInfo info;
-  // The socket that hands out shared memory, and the ticket for it. Empty: there is none.
+  // The socket that hands out shared memory, and the ticket for it. Empty if the server offers
+  // none.
   std::string shm_socket = {};
   std::string shm_ticket = {};
 };

@@ -61,8 +61,8 @@ inline const uint8_t* ReadFeature(std::span<const uint8_t> feature, FeatureLists
 }
 
 // Calls `visit` once for each name, in the order of first appearance. The view is valid during the
-// call. Reads every value. kDataLoss: the record is no tf.train.Example; the message has the
-// offset.
+// call. Reads every value. Returns kDataLoss if the record is no tf.train.Example; the message has
+// the offset.
 inline absl::Status ForEachFeature(std::span<const uint8_t> payload,
                                    absl::FunctionRef<void(const FeatureView&)> visit) {
   std::vector<ExampleEntry> entries;

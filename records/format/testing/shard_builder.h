@@ -28,8 +28,8 @@ class ShardBuilder {
     AppendFrame(BytesOf(payload), bytes_);
   }
 
-  // Where the frame of `record` begins. `record` may be the number of records: the end of the
-  // shard.
+  // Returns the offset of the frame of `record`, or of the end of the shard if `record` is the
+  // number of records.
   size_t OffsetOf(size_t record) const {
     return record < offsets_.size() ? offsets_[record] : bytes_.size();
   }
@@ -48,7 +48,7 @@ class ShardBuilder {
 
   const std::vector<uint8_t>& bytes() const { return bytes_; }
   std::string text() const { return {bytes_.begin(), bytes_.end()}; }
-  // A snapshot, valid until the next call of source().
+  // Returns a snapshot, valid until the next call of source().
   const ByteSource& source() {
     source_ = std::make_shared<MemorySource>("shard", bytes_);
     return *source_;

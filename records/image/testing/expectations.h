@@ -32,7 +32,7 @@ class Expectations {
   std::map<std::string, std::vector<uint8_t>> refused_;
 };
 
-// The part of the SHA-256 that the file keeps.
+// Returns the part of the SHA-256 that the file keeps.
 inline std::string HexDigest(std::span<const uint8_t> bytes) {
   Sha256 digest;
   digest.Update(bytes);

@@ -1,4 +1,4 @@
-// What both image fuzzers do with any bytes.
+// The checks that both image fuzzers run on any bytes.
 #ifndef PENSTOCK_RECORDS_IMAGE_TESTING_FUZZ_IMAGE_H_
 #define PENSTOCK_RECORDS_IMAGE_TESTING_FUZZ_IMAGE_H_
 
