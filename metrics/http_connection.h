@@ -55,7 +55,7 @@ class HttpConnection {
   std::string host_;
   State state_ = State::kReading;
   Clock::time_point until_;
-  std::string bytes_;  // The request's bytes; then the answer's.
+  std::string bytes_;  // Bytes of the request, then those of the answer.
   size_t written_ = 0;
 };
 

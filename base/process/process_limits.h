@@ -22,7 +22,7 @@ void UseOneArenaUnderAnAddressLimit();
 
 // The threads and memory that a process needs in addition to its present mappings.
 struct AddressNeeds {
-  uint64_t threads = 0;  // Each has a stack (ulimit -s).
+  uint64_t threads = 0;  // Number of threads. Each has a stack (ulimit -s).
   uint64_t bytes = 0;
 };
 

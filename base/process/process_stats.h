@@ -9,9 +9,9 @@ namespace penstock {
 struct ProcessStats {
   double cpu_seconds = 0;  // User and system time of all threads.
   uint64_t resident_bytes = 0;
-  double start_time_seconds = 0;  // When the process started, in seconds since 1970.
+  double start_time_seconds = 0;  // Start of the process, in seconds since 1970.
   uint32_t threads = 0;
-  uint32_t open_files = 0;        // File descriptors.
+  uint32_t open_files = 0;        // Number of file descriptors in use.
   uint32_t open_files_limit = 0;  // The soft limit of file descriptors.
 };
 

@@ -494,8 +494,8 @@ class IndexRun {
   size_t failed_job_ ABSL_GUARDED_BY(mutex_) = 0;
   FeatureAgreement agreement_ ABSL_GUARDED_BY(mutex_);
   uint64_t read_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::set<IndexJob*> listing_
-      ABSL_GUARDED_BY(mutex_);  // Damaged jobs of jobs_ that were scanned, in order.
+  // The damaged jobs among the scanned ones, in the order of jobs_.
+  std::set<IndexJob*> listing_ ABSL_GUARDED_BY(mutex_);
   size_t num_listed_ ABSL_GUARDED_BY(mutex_) = 0;  // Number of ranges that they list.
 };
 

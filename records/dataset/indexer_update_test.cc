@@ -53,7 +53,7 @@ TEST_F(IndexerTest, UpdateReadsAShardAgainOfWhichSomeWasLeftOut) {
 TEST_F(IndexerTest, UpdateReadsAShardAgainThatWasFoundDamagedSince) {
   WriteShards(3);
   ASSERT_OK(Index());
-  ShardBuilder rotten = ChessShard(100, 100);  // With the size and time that s1 had.
+  ShardBuilder rotten = ChessShard(100, 100);  // It gets the size and time that s1 had.
   rotten.FlipBitInPayload(3);
   const auto time = std::filesystem::last_write_time(folder_.File("s1.tfrecord"));
   folder_.Write("s1.tfrecord", rotten.text());

@@ -250,7 +250,7 @@ class CompressedScan {
   ScanState::OpenChunk open_;
   ManifestBuilder::Chunk good_;               // The open chunk up to the last mark.
   uint32_t behind_crc32c_ = 0;                // CRC of the bytes read after that mark.
-  std::optional<LargeBuffers::Place> place_;  // For a large raw_, which is freed first.
+  std::optional<LargeBuffers::Place> place_;  // Held for a large raw_, which is freed first.
   bool large_ = false;
   std::vector<uint8_t> raw_;  // Decompressed bytes of the open chunk.
   size_t parsed_ = 0;         // Bytes of raw_ that are parsed.

@@ -76,7 +76,7 @@ std::vector<uint8_t> TransposedByDefinition(const std::vector<uint8_t>& in,
                                             const std::vector<uint32_t>& dims,
                                             const std::vector<uint32_t>& transpose) {
   std::vector<uint8_t> out;
-  std::vector<uint32_t> index(dims.size());  // On the stored axes.
+  std::vector<uint32_t> index(dims.size());  // Position on each stored axis.
   for (size_t n = 0; n < in.size(); ++n) {
     size_t at = 0;
     for (size_t i = 0; i < dims.size(); ++i) at = at * dims[i] + index[i];

@@ -21,7 +21,7 @@ namespace penstock {
 struct VariableNumbersStep {
   size_t column = 0;
   FeatureType type = FeatureType::kInt64;
-  size_t capacity = 0;        // Further values are cut.
+  size_t capacity = 0;        // Values in a row of the tensor; further values are cut.
   std::vector<uint8_t> fill;  // In the tensor's form: one number for all, or `capacity` numbers.
 };
 
@@ -52,7 +52,7 @@ struct LengthStep {
   size_t column = 0;
   bool of_bytes = false;  // True if an item is `item` bytes of the one value, not `item` values.
   size_t item = 1;
-  size_t capacity = 0;  // Further items are cut.
+  size_t capacity = 0;  // Items in a row of the tensor; further items are cut.
 };
 
 struct PresenceStep {

@@ -12,7 +12,7 @@ namespace {
 
 using Phase = WindowState::Phase;
 
-constexpr uint64_t kChunkBytes = 512 + 2;  // For a record without features in shard "s".
+constexpr uint64_t kChunkBytes = 512 + 2;  // The record has no features; the shard is "s".
 constexpr auto kIdlePin = std::chrono::seconds(30);
 constexpr auto kStay = std::chrono::seconds(1);
 

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-constexpr uint64_t kLoneChunkBytes = 512 + 2;  // For a record without features in shard "s".
+constexpr uint64_t kLoneChunkBytes = 512 + 2;  // The record has no features; the shard is "s".
 
 // A store with room for two chunks. Each window has one chunk.
 class ChunkStoreTest : public ::testing::Test {

@@ -56,7 +56,7 @@ class Decodings {
   Decodings() = default;
   const Decoding& Any() const { return *by_dtype_[any_]; }
 
-  std::array<absl::StatusOr<Decoding>, kNumWireDtypes + 1> by_dtype_;  // By WireDtype, from 1 on.
+  std::array<absl::StatusOr<Decoding>, kNumWireDtypes + 1> by_dtype_;  // Index: WireDtype, from 1.
   size_t any_ = 0;
   uint64_t bytes_ = 0;
   bool replaces_ = false;

@@ -17,7 +17,7 @@ PageMemory::PageMemory(size_t address_bytes, size_t keep_bytes) : keep_bytes_(ke
   address_bytes = Capacity(address_bytes);
   void* mapped = mmap(nullptr, address_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped == MAP_FAILED) return;  // Because of ulimit -v, or a kernel that does not overcommit.
+  if (mapped == MAP_FAILED) return;  // ulimit -v forbids it, or the kernel does not overcommit.
   base_ = static_cast<uint8_t*>(mapped);
   address_bytes_ = address_bytes;
   MutexLock lock(&mutex_);

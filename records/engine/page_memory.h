@@ -83,7 +83,7 @@ class PageMemory {
   std::multimap<size_t, Runs::iterator> kept_by_size_ ABSL_GUARDED_BY(mutex_);
   size_t kept_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   // Runs without pages. Adjacent runs are merged.
-  std::map<size_t, size_t> empty_ ABSL_GUARDED_BY(mutex_);  // Bytes by offset.
+  std::map<size_t, size_t> empty_ ABSL_GUARDED_BY(mutex_);  // Size in bytes, by offset.
   std::set<std::pair<size_t, size_t>> empty_by_size_ ABSL_GUARDED_BY(mutex_);
 };
 

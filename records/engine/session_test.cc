@@ -171,7 +171,7 @@ TEST_F(SessionTest, BlocksThatSessionsShareAreWithinTheEnginesLimit) {
     ASSERT_OK(sessions.back()->OpenWindow(window));
     ASSERT_TRUE(client.WaitReady(0));
   }
-  for (uint32_t i = 0; i < kClients; ++i) {  // Each of another block.
+  for (uint32_t i = 0; i < kClients; ++i) {  // Each client reads another block.
     const Fetch fetch = {.request = 1, .window = 0, .first_row = 8 + i * 656, .rows = 40};
     ASSERT_OK(sessions[i]->Fetch(fetch));
     ExpectAnswer(clients[i], window, fetch);

@@ -51,8 +51,8 @@ class EntryHead {
   // Eight bytes of the head.
   struct Word {
     size_t offset;
-    uint64_t bytes;    // The bytes if there are no values.
-    uint64_t lengths;  // 1 in each byte that is a length that counts the values.
+    uint64_t bytes;    // The bytes of a head without values.
+    uint64_t lengths;  // 1 in each length byte that counts the values.
   };
 
   bool RestOfNameIsAt(const uint8_t* p) const {

@@ -18,7 +18,7 @@ absl::StatusOr<ImageNotes> ImageTransform::Apply(std::span<const uint8_t> bytes,
   PENSTOCK_ASSIGN_OR_RETURN(const ImageMemoryLease lease,
                             ImageMemoryLease::Take(memory, TransformMemory(info, ops)));
   absl::StatusOr<ImageNotes> notes = DecodeAndRender(bytes, info, ops, rendering, out);
-  decoder_.Trim();  // While the lease is still held.
+  decoder_.Trim();  // The lease must still be held here.
   return notes;
 }
 

@@ -193,7 +193,7 @@ class HeaderReader {
   }
 
   const std::span<const uint8_t> bytes_;
-  size_t at_ = 2;  // After SOI.
+  size_t at_ = 2;  // The first marker follows SOI.
   Frame frame_;
   bool progressive_ = false;
   bool has_exif_ = false;

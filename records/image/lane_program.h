@@ -26,7 +26,7 @@ struct alignas(16) LaneStep {
 class LaneProgram {
  public:
   static constexpr size_t kWindow = 16;  // Bytes that a step reads.
-  static constexpr size_t kGroup = 4;    // Bytes that it adds to.
+  static constexpr size_t kGroup = 4;    // Output bytes that a step adds to.
   static constexpr size_t kTaps = 4;
   // Filters with more taps would need a program that is too large to pay off: 430 KB for 224 RGB
   // pixels.
