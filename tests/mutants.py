@@ -4,10 +4,11 @@
     tests/mutants.py                          all of tests/mutants.txt, in build/release
     tests/mutants.py --only client/plan       those whose file or change matches a regular
                                               expression
+    tests/mutants.py --check                  only reports changes whose line is not in its file
 
 It edits the files in place and restores each from memory, even when it is interrupted. Run it in a
 separate checkout where nobody else edits or builds. The build must be configured; each change costs
-a compilation and the link of one test. Run it by hand: ./check does not run it.
+a compilation and the link of one test. Run it by hand: ./check runs it only with --check.
 
 tests/mutants.txt consists of blocks, separated by empty lines. Lines that begin with # are
 comments.
@@ -128,6 +129,7 @@ def main():
     parser.add_argument('--list', default=os.path.join(ROOT, 'tests', 'mutants.txt'))
     parser.add_argument('--build', default=os.path.join(ROOT, 'build', 'release'))
     parser.add_argument('--only', default='', help='regular expression')
+    parser.add_argument('--check', action='store_true', help='build and run nothing')
     parser.add_argument('--timeout', type=float, default=120, help='seconds of a test')
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -137,6 +139,8 @@ def main():
     for mutant in mutants:
         with open(os.path.join(ROOT, mutant.path), encoding='utf-8') as file:
             mutated(mutant, file.read())
+    if options.check:
+        return 0
     results = []
     for mutant in mutants:
         begin = time.monotonic()
