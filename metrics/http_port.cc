@@ -122,7 +122,8 @@ void HttpPort::Advance(const std::vector<pollfd>& polled) {
   for (size_t i = 0; i < connections_.size(); ++i) {
     if (polled[first + i].revents != 0) connections_[i].Advance(answer_);
   }
-  // This closes connections that sent something too: a request may not come byte by byte for ever.
+  // This also closes connections that have just sent something: a request may not come byte by byte
+  // for ever.
   const auto now = HttpConnection::Clock::now();
   std::erase_if(connections_, [now](const HttpConnection& connection) {
     return !connection.is_open() || connection.until() <= now;

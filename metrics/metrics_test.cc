@@ -183,7 +183,7 @@ TEST(MetricsEndpointTest, ListensOnIpv6WhereTheMachineHasIt) {
     GTEST_SKIP() << endpoint.status();
   }
   EXPECT_THAT((*endpoint)->address(), StartsWith("[::]:"));
-  // It accepts IPv4 too, which is the default of Linux.
+  // The port accepts IPv4 too, which is the default of Linux.
   EXPECT_THAT(HttpGet((*endpoint)->address(), "/metrics"), HasSubstr("200 OK"));
 }
 

@@ -199,8 +199,8 @@ TEST_F(ServerTest, AClientThatOnlySendsIsNotReadOn) {
     for (int i = 0; i < kWindows && talk.Send(message); ++i) continue;
   });
   while (windows <= static_cast<int>(StreamReactor::kMaxQueuedControl)) std::this_thread::yield();
-  // A client that reads nothing stops the server. 4,000 messages are 120 MB, more than flow control
-  // ever grows to.
+  // The server stops answering a client that reads nothing. 4,000 messages are 120 MB, more than a
+  // flow-control window ever grows to.
   EXPECT_LE(WhereItStops(windows, server_->address()),
             static_cast<int>(StreamReactor::kMaxQueuedControl) + 4000);
   // Reading lets everything through.

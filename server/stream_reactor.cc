@@ -228,7 +228,7 @@ absl::Status StreamReactor::Handle(wire::Release release) {
 }
 
 absl::Status StreamReactor::Handle(wire::Ack ack) {
-  PartBuffer returned;  // It is destroyed without the lock.
+  PartBuffer returned;  // Destroyed after the lock is released.
   MutexLock lock(&mutex_);
   auto found = lent_.find(ack.offset);
   if (found == lent_.end()) {

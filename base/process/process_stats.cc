@@ -65,7 +65,7 @@ std::optional<uint32_t> EntriesOf(const char* path) {
 uint32_t OpenFiles(uint32_t limit) {
   const std::optional<uint32_t> entries = EntriesOf("/proc/self/fd");
   if (!entries.has_value()) return errno == EMFILE ? limit : 0;
-  return std::max(*entries, 1u) - 1;  // Without the folder itself.
+  return std::max(*entries, 1u) - 1;  // Minus the descriptor of the folder itself.
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace penstock::feed {
 struct Request {
   RequestMessage message;
   std::string text;  // Only in kStart.
-  UniqueFd memory;   // Only in kStart; invalid if none came with it.
+  UniqueFd memory;   // Only in kStart; invalid if no descriptor came with it.
 };
 
 // Splits the bytes of a stream socket into requests. Thread-compatible.

@@ -83,7 +83,7 @@ TEST(BenchScreenTest, AShareOfACoreIsShown) {
 TEST(BenchScreenTest, ServersThatTellNoCoresWeighNothing) {
   std::vector<ServerFigures> fleet = BusyServers(64);
   for (ServerFigures& server : fleet) server.rows_per_second = 1000;
-  fleet[11].cores = 0;  // This is the first server of the sum.
+  fleet[11].cores = 0;  // The first of the 53 servers in the sum.
   fleet[11].engine.decode = 1;
   EXPECT_THAT(ServerLines(fleet).back(),
               AllOf(HasSubstr("53 others together"), HasSubstr("53.0k/s"), HasSubstr(" 50%"),

@@ -102,8 +102,7 @@ TEST_F(StreamCommandTest, ContinuesAtACursor) {
   EXPECT_EQ(Ids({"--seed", "3", "--global-batch-size", "50", "--cursor", cursor}), whole);
 }
 
-// The lines of a batch are smaller than the buffer of stdio, which would hold the lines of several
-// batches.
+// The lines of a batch fit into stdio's buffer, so a failed write shows only when they are flushed.
 TEST_F(StreamCommandTest, TellsNoCursorOfIdsThatCouldNotBeWritten) {
   EXPECT_EQ(Stream({"--global-batch-size", "10", "--ids", "/dev/full"}), 1);
   EXPECT_THAT(error_, HasSubstr("No space left"));

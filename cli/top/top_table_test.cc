@@ -51,7 +51,7 @@ TEST(TopTableTest, RatesAreOfTheTimeBetweenTwoAnswers) {
 
 TEST(TopTableTest, AServerWhoseCoresServeTheNetworkIsBusy) {
   const auto of_cores = [](double cores, double seconds) {
-    // It uses 1.5 cores. Its threads work for 75 % of the time.
+    // The server uses 1.5 cores. Its threads work for 75 % of the time.
     v1::ServerStats stats = StatsAt(seconds, 0);
     stats.set_cores(cores);
     return stats;

@@ -31,7 +31,7 @@ void Connections::Connect(ServerEntry& server) {
   server.heard_at = clock_.now();
   server.away_since = std::min(server.away_since, clock_.now());
   server.drain_by = absl::InfiniteFuture();
-  server.credit_bytes = credit_bytes_;  // Until the server sends its credit.
+  server.credit_bytes = credit_bytes_;  // Holds until the server sends its credit.
   server.credited = false;
   server.cancelled_rows = 0;
   server.open_windows = 0;

@@ -124,7 +124,7 @@ TEST_F(FetchControllerTest, AServerThatStaysSlowIsNamedOnceAndAgainWhenItIsWell)
   EXPECT_THAT(fleet.reports(), Contains(HasSubstr("meets its deadline again")).Times(1));
 }
 
-// It is probed with rows that nobody waits for.
+// A slow server is probed with rows that nobody waits for.
 TEST_F(FetchControllerTest, AServerThatStaysSlowGetsNoWindows) {
   MakePlan(Chunks(2000, 40), {.lanes = 16, .window_chunks = 8});
   FakeFleet& fleet = MakeFleet({.servers = 4, .consume = absl::Milliseconds(5)});

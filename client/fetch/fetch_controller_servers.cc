@@ -139,7 +139,7 @@ absl::Time FetchController::CheckSlow(ServerEntry& server) {
   if (server.probe != nullptr) {
     const absl::Time due = lateness_.ProbeDueBy(*server.probe);
     if (clock_.now() < due) return due;
-    // It will be given up as lost.
+    // The server will be given up as lost.
     if (clock_.now() >= server.alive_at() + options_.silence_timeout) return due;
     FailProbe(server);
   }

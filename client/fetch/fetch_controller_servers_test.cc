@@ -152,7 +152,7 @@ TEST_F(FetchControllerTest, ARefusedServerThatIsLeftAloneEndsTheJobAfterItsTimeo
   controller.OnBroken(now, {0, 1}, absl::UnauthenticatedError("no token"));
   controller.OnHello(now, {1, 1}, {.cores = 1});
   controller.OnServersChanged(now, std::vector<std::string>{"10.0.0.1:7070"});
-  // It owes no answer and is left at once. The time-out runs from then on.
+  // The removed server owes no answer and is left at once. The time-out runs from then on.
   EXPECT_EQ(controller.Advance(now), now);
   EXPECT_EQ(controller.servers()[1].state, ServerState::kRemoved);
   controller.Advance(now);

@@ -132,7 +132,7 @@ Damage Record(uint32_t record) { return {"a.tfrecord", 65536, record, false}; }
 // A window that every run of the fixture's plan needs.
 constexpr WindowId kWindow{0, 3, 1};
 
-// Other clients use the memory for minutes.
+// Other clients use the server's memory for minutes.
 TEST_F(FetchControllerTest, AServerThatSaysItIsShortOfMemoryIsWaitedFor) {
   FleetOptions starved{
       .servers = 1, .load = absl::Minutes(10), .credit_every = absl::Milliseconds(2500)};

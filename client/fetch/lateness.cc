@@ -62,9 +62,9 @@ uint64_t Lateness::StepOf(const RequestEntry& request) const {
   return request.ranges.empty() ? slots_.next_step() : request.ranges.front().step;
 }
 
-// Returns when the request is late, or when to look again because it may be late then: the consumer
-// may begin to wait for its batch at any moment. Requests for later steps may wait, because a
-// server answers first what is needed first.
+// Returns the time at which the request is late, or an earlier time at which to ask again: the
+// consumer may begin to wait for the request's batch at any moment. A request for a later step is
+// not late, because a server answers first what is needed first.
 absl::Time Lateness::LateAt(const RequestEntry& request) const {
   const absl::Time later = clock_.now() + AnswerLimit(request.record_bytes()) / 4;
   if (StepOf(request) < slots_.Soon() || LeavesSoonerRowsUnasked(servers_[request.stream.server])) {

@@ -109,7 +109,7 @@ bool ServerTable::AcceptHello(ServerEntry& server, const ServerInfo& info) {
                      ": run the same release on every server"));
     return false;
   }
-  // It is another process than the one that was slow or died.
+  // This is a new process, not the one that was slow or died.
   if (server.known && server.info.instance != info.instance) {
     server.penalty = absl::ZeroDuration();
     server.slow = server.told_slow = false;

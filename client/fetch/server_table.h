@@ -50,8 +50,8 @@ struct ServerEntry {
   ServerState state = ServerState::kBackoff;
   uint32_t generation = 0;
   bool removed = false;     // Not in the set. Its stream may still finish its outstanding requests.
-  bool settled = false;     // It has sent Hello or failed at least once.
-  bool known = false;       // It has sent Hello once, so its share of the lanes is known.
+  bool settled = false;     // True once it has sent Hello or failed.
+  bool known = false;       // True once it has sent Hello, which decides its share of the lanes.
   bool productive = false;  // This stream has delivered rows.
   bool newcomer = false;  // It came when lanes were already placed, and has delivered no rows yet.
   // Streams on which this process sent rows or messages that nobody asked for.
@@ -88,7 +88,7 @@ struct ServerEntry {
   // The time of the first such report since its last rows.
   absl::Time starved_since = absl::InfiniteFuture();
   absl::Time told_starved_at = absl::InfinitePast();
-  bool credited = false;  // It has sent its credit.
+  bool credited = false;  // True once it has sent its credit.
   // The value of heard_at when all its windows were taken away because of its silence.
   absl::Time silent_from = absl::InfiniteFuture();
 
@@ -100,12 +100,12 @@ struct ServerEntry {
   absl::Duration penalty = absl::ZeroDuration();  // Wait before the next probe; longer each time.
   RequestEntry* probe = nullptr;                  // The probe in flight.
   uint32_t in_time = 0;                           // Answers in time since it was last penalised.
-  bool isolated = false;                          // It is kept free for one suspect window.
+  bool isolated = false;                          // True if it is kept free for one suspect window.
 
   IndexedHeap<WindowEntry> to_open;  // Windows placed here and not opened yet, ordered by need.
   // Windows open here with rows worth a request, ordered by need.
   IndexedHeap<WindowEntry> eligible;
-  bool pump = false;  // It is in the Fetcher's list of servers to look at.
+  bool pump = false;  // True if it is in the Fetcher's list of servers to look at.
   // Its place in the timers, ordered by the latest time to check it.
   HeapPlace<ServerEntry> queued;
   ServerCounts counted;
@@ -150,8 +150,8 @@ class ServerTable {
   void MarkProductive(ServerEntry& server);
   // Counts a stream that had its chance to deliver rows and delivered none.
   void MarkBarren(ServerEntry& server);
-  // Puts a server into backoff because its stream ended. It waits twice as long as the last time
-  // before the next try. Rows reset the wait; Hello does not, because the next request may kill the
+  // Puts a server into backoff because its stream ended. The wait before the next try is twice the
+  // previous wait. Rows reset the wait; Hello does not, because the next request may kill the
   // server.
   void BackOff(ServerEntry& server, absl::Time now, absl::Status reason);
   // Returns false if its answers would differ from those of the first server. The caller must then

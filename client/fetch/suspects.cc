@@ -12,13 +12,13 @@ namespace {
 // before it is suspect.
 constexpr uint32_t kSuspectAfter = 3;
 
-// Streams also break for other reasons. A break is remembered for kLately. kMaxProofs is the
-// maximum number of deaths, of servers that were asked for a window alone, that are needed to blame
-// the window.
+// Streams also break for other reasons than a deadly window, and each break within kLately makes
+// one more death necessary before a window is blamed. kMaxProofs deaths always suffice. Only deaths
+// of servers that were asked for nothing else count.
 constexpr absl::Duration kLately = absl::Minutes(1);
 constexpr size_t kMaxProofs = 10;
 
-// Number of consecutive breaks that are tolerated, of servers that lived and had no other request.
+// Number of consecutive breaks that are tolerated if the servers lived and had no other request.
 constexpr uint32_t kMaxWithdrawn = 10;
 // Most servers that restart are back within this time.
 constexpr absl::Duration kAwayForGood = absl::Seconds(5);
@@ -49,7 +49,7 @@ void Suspects::CountBreak() {
   breaks_.push_back(clock_.now());
 }
 
-// Called when a server has died that was asked for this window alone. One death may be chance, for
+// Called when a server that was asked for this window alone has died. One death may be chance, for
 // example when servers are restarted one after the other. Two are proof if no stream breaks for
 // other reasons. Each stream that broke so lately makes one more death necessary.
 bool Suspects::ProvesDeadly(WindowEntry& window) const {

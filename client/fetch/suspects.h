@@ -43,8 +43,7 @@ class Suspects {
   // The server that is kept free for the window, or null if there is none yet.
   ServerEntry* server() const { return server_; }
   void set_server(ServerEntry* server) { server_ = server; }
-  // Ends the quarantine: the window has proved harmless, or its server is gone without being killed
-  // by it.
+  // Ends the quarantine: the window has proved harmless, or its server is gone for another reason.
   void End() {
     window_ = nullptr;
     server_ = nullptr;
@@ -52,10 +51,10 @@ class Suspects {
   // Whether the server was asked to load the suspect and has not done so yet.
   bool LoadsSuspect(const ServerEntry& server) const;
 
-  // Counts that a stream broke that was up.
+  // Counts the break of a stream that was up.
   void CountBreak();
   // Handles a stream that broke or, if `silent`, was given up. Returns true if the window in
-  // quarantine must avoid the server, which may have failed for any other reason.
+  // quarantine must avoid the server, because the server may have failed for another reason.
   bool OnLost(const ServerEntry& server, const absl::Status& status, bool silent);
 
   // Whether a death still has to be explained. Until then no other window is put into quarantine.

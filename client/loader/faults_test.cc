@@ -26,7 +26,7 @@ class LoaderFaultsTest : public ::testing::Test {
   LoaderFaultsTest() {
     options_.global_batch_size = 32;
     options_.epochs = 2;
-    // It is small, so that rows are still to be requested when servers fail.
+    // A small look-ahead, so that rows are still to be requested when servers fail.
     options_.look_ahead_bytes = 200'000;
     options_.server_timeout = absl::Seconds(60);  // A loaded machine may be slow.
   }

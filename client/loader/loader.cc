@@ -111,7 +111,7 @@ class DrivenLoader final : public Loader {
   const SlotLayout layout_;
   const FetchOptions fetch_options_;
   std::unique_ptr<SlotSet> slots_;
-  Driver driver_;  // After the members that it uses.
+  Driver driver_;  // Declared after the members that it uses.
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ namespace penstock {
 // with a slash, mean the manifest.pb of that folder.
 inline constexpr absl::string_view kServedPrefix = "server:";
 
-// Whether `name`, given where a manifest is expected, has that form.
+// Whether `name`, given where a manifest is expected, begins with kServedPrefix.
 bool IsServedManifest(absl::string_view name);
 
 // kInvalidArgument: PATH is absolute, or `servers` cannot have it because it is "local:" or not a

@@ -78,7 +78,7 @@ class ServerSetsTest : public ::testing::Test {
   ServerSetsTest() {
     options_.global_batch_size = 32;
     options_.epochs = 0;
-    // It is small, so that most rows are still to be requested.
+    // A small look-ahead, so that most rows are still to be requested.
     options_.look_ahead_bytes = 200'000;
     options_.server_timeout = absl::Seconds(60);
   }

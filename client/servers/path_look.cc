@@ -138,12 +138,12 @@ absl::Status PathLook::LookAtFile(const std::string& name, const std::string& pa
   // Do not block: the file may turn out to be a pipe.
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid() || fstat(fd.get(), &info) != 0) {
-    if (errno == ENOENT && !name.empty()) return absl::OkStatus();  // It has vanished meanwhile.
+    if (errno == ENOENT && !name.empty()) return absl::OkStatus();  // The file has vanished.
     file.problem = ErrnoToStatus(errno, "file:" + path);
     files[name] = std::move(file);
     return absl::OkStatus();
   }
-  if (!S_ISREG(info.st_mode)) return absl::OkStatus();  // It was replaced meanwhile.
+  if (!S_ISREG(info.st_mode)) return absl::OkStatus();  // The file was replaced.
   const FileStamp stamp = FileStamp::Of(info);
   if (stamp != file.stamp || reread_) {
     absl::StatusOr<std::string> text = ReadText(fd.get(), kMaxFileBytes);

@@ -51,7 +51,7 @@ struct ServerSourceOptions {
   // node's cache) answer most of them.
   absl::Duration resolve_every = absl::Seconds(1);
   absl::Duration look_at_path_every = absl::Seconds(1);  // Applies in addition to inotify's events.
-  // Applies while there is a problem, if it is shorter.
+  // While there is a problem, it replaces each of the two times above that is longer.
   absl::Duration retry_every = absl::Seconds(1);
   // Minimum time from the start of one look to a look that Refresh() or inotify asks for.
   absl::Duration refresh_gap = absl::Milliseconds(500);

@@ -10,8 +10,8 @@
 namespace penstock::cuda {
 namespace {
 
-// Each warp takes one row at a time: the number of this thread's warp in its grid, and the number
-// of warps in the grid.
+// Each warp takes one row at a time, beginning with the number of the warp in the grid and
+// advancing by the number of warps.
 PENSTOCK_DEVICE size_t FirstRow() { return simt::FirstItem() / simt::kWarp; }
 PENSTOCK_DEVICE size_t RowStride() { return simt::ItemStride() / simt::kWarp; }
 PENSTOCK_DEVICE unsigned Lane() { return simt::Thread() % simt::kWarp; }

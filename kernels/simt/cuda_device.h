@@ -82,7 +82,7 @@ PENSTOCK_DEVICE void LoadMatrices(uint32_t (&r)[4], const void* row) {
                : "memory");
 }
 
-// Loads the transposed matrices.
+// Like LoadMatrices(), but transposes each matrix.
 PENSTOCK_DEVICE void LoadMatricesTransposed(uint32_t (&r)[4], const void* row) {
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"

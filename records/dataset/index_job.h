@@ -27,7 +27,7 @@ struct IndexJob {
 // are those of PathBeneath().
 absl::StatusOr<IndexJob> MakeIndexJob(const std::string& file, const IndexOptions& options);
 
-// Whether it is the same file, judged by path, size and time.
+// Whether both are the same unchanged file, judged by path, size and time.
 bool Unchanged(const ShardInfo& before, const ShardInfo& now);
 
 // Whether servers can read the chunks of `shard`. Older manifests may have chunks that are too

@@ -380,7 +380,7 @@ class IndexRun {
     PENSTOCK_ASSIGN_OR_RETURN(job.scan, std::move(scan));
     if (!job.scan.damage.empty()) {
       BoundListed(job);
-      return NoteDamaged(job);  // It is not finished, so the next run lists it again.
+      return NoteDamaged(job);  // The shard is not finished, so the next run lists it again.
     }
     if (options_.in_memory) return absl::OkStatus();
     ManifestBuilder builder;

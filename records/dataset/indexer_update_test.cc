@@ -30,7 +30,7 @@ TEST_F(IndexerTest, IndexingAgainKeepsWhatIsHeldOut) {
   EXPECT_EQ(none.manifest.num_records(Split::kHoldout), 0u);
 }
 
-// Its size and time may be the old ones: `cp -p` and `rsync -t` keep them.
+// A repaired shard may have the old size and time: `cp -p` and `rsync -t` keep them.
 TEST_F(IndexerTest, UpdateReadsAShardAgainOfWhichSomeWasLeftOut) {
   ShardBuilder shard = ChessShard(100);
   const std::string whole = shard.text();

@@ -19,7 +19,8 @@ absl::Status EncodeInteger(absl::string_view field, double value, Dtype dtype, u
   if (dtype == Dtype::kI64) {
     std::copy_n(from, sizeof(integer), out);
   } else {
-    static_cast<void>(ConvertIntegers(dtype, SimdLevel::kScalar, &from, 1, 1, out));  // It fits.
+    // Cannot fail, because the value fits.
+    static_cast<void>(ConvertIntegers(dtype, SimdLevel::kScalar, &from, 1, 1, out));
   }
   return absl::OkStatus();
 }

@@ -145,11 +145,12 @@ class Admission {
   // Ready windows, ordered by `last_used`. used_ has those in use, announced_ those only announced.
   Windows used_;
   Windows announced_;
-  std::vector<SessionState*> stalled_;    // Sessions with stalled_at_bytes.
-  std::vector<SessionState*> in_turn_;    // Used by RunInTurn(); a member to reuse its memory.
-  std::vector<WindowState*> candidates_;  // Used by AdmitInTheirPlace(); likewise.
-  uint64_t losable_bytes_ = 0;            // Computed by CountLosable().
-  uint64_t announced_bytes_ = 0;          // Bytes of announced_.
+  std::vector<SessionState*> stalled_;  // Sessions with stalled_at_bytes.
+  // Used by RunInTurn() and AdmitInTheirPlace(). They are members to reuse their memory.
+  std::vector<SessionState*> in_turn_;
+  std::vector<WindowState*> candidates_;
+  uint64_t losable_bytes_ = 0;    // Computed by CountLosable().
+  uint64_t announced_bytes_ = 0;  // Bytes of announced_.
   Clock::time_point next_stay_end_ = Clock::time_point::max();
   bool changed_ = false;  // True if something has changed since the last Run().
   size_t num_waiting_ = 0;

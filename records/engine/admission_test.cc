@@ -188,7 +188,8 @@ TEST_F(AdmissionTest, SessionsWhoseWindowsDoNotFitTogetherHaveTheirsInTurns) {
   EXPECT_EQ(first.phase, Phase::kYielded);
   admission_->SetReady(second, now_);
   admission_->SetReady(own, now_);
-  // Its rows are requested again. It must wait for the end of the other session's stay.
+  // Rows of the first window are requested again. The window must wait for the end of the other
+  // session's stay.
   admission_->Enqueue(first);
   Run();
   EXPECT_FALSE(IsAdmitted(first));

@@ -11,9 +11,9 @@
 namespace penstock {
 namespace {
 
-// Equals what clients request at a time, so that one part answers a request that begins with a
-// block; each further job costs as much as a part. The blocks of two threads stay in L2 until they
-// are sent, if L2 has 2 MiB a core.
+// Equals what clients request at a time, so that a request that begins with a block is answered
+// with one part. Few parts keep further jobs cheap, because their cost comes with each part. The
+// blocks of two threads stay in L2 until they are sent, if L2 has 2 MiB a core.
 constexpr size_t kBlockBytes = size_t{1000} << 10;
 // With this multiple, strips seldom lie across blocks.
 constexpr uint32_t kBlockMultiple = 16;

@@ -255,7 +255,7 @@ tensor { name: "image" image { feature: "jpeg" resize { height: 12 width: 16 } t
   }
 }
 
-// It replaces a record that cannot be decoded, and counts each time it is sent.
+// The filled image replaces a record that cannot be decoded, and counts each time it is sent.
 TEST_F(ImageRowsTest, AFilledImageThatStandsForAnotherIsNoted) {
   std::vector<std::string> payloads;
   for (size_t i = 0; i < kRecords; ++i) payloads.push_back(Payload(Jpeg(i), i));

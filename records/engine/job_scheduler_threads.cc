@@ -127,7 +127,7 @@ std::shared_ptr<const SharedWindow> JobScheduler::AddRows(const Job& job, Window
 
 void JobScheduler::FailBuild(const Job& job, const absl::Status& status) {
   MutexLock lock(&mutex_);
-  // Its chunks are loaded, so only a good record is missing.
+  // The window's chunks are loaded, so only a good record is missing.
   const bool needs_spare = absl::IsDataLoss(status);
   if (!job.window->released) Fail(*job.window, {status, std::nullopt, needs_spare});
   LetGo(job);

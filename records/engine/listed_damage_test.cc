@@ -37,7 +37,7 @@ TEST(ListedDamageTest, WhatFollowsInTheChunkIsNotListedSingly) {
   EXPECT_TRUE(damage.Contains(12));
 }
 
-// One server reported only this record, another reported it and everything after it.
+// One server reported only this record, and another reported it and everything after it.
 TEST(ListedDamageTest, TheFirstOfTheRestMayBeListedSinglyToo) {
   for (const bool rest_first : {false, true}) {
     OpenWindow window = WindowWith({{1, 9, rest_first}, {1, 9, !rest_first}});

@@ -29,7 +29,7 @@ TEST(PageMemoryTest, WhatIsFreeGoesBackToTheKernelButForWhatIsKept) {
     taken.push_back(memory.Take(kMib));
     std::memset(taken.back(), 1, kMib);
   }
-  EXPECT_EQ(Resident(taken[0], 16 * kMib), 16 * kMib);  // They are adjacent.
+  EXPECT_EQ(Resident(taken[0], 16 * kMib), 16 * kMib);  // The pieces are adjacent.
   for (uint8_t* t : taken) memory.Return(t, kMib);
   EXPECT_EQ(memory.kept_bytes(), 2 * kMib);
   EXPECT_EQ(Resident(taken[0], 16 * kMib), 2 * kMib);

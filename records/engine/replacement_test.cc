@@ -286,7 +286,7 @@ TEST_F(ReplacementTest, OneWindowWithTwoSparesIsTwoWindows) {
   MakeData();
   Start();
   Recorder client;
-  auto session = Open(client, /*record_ids=*/true);  // As in ExpectReplaced(): they may share.
+  auto session = Open(client, /*record_ids=*/true);  // As in ExpectReplaced(), so both may share.
   const OpenWindow first = WithSpare(Split::kAll);
   ASSERT_OK(session->OpenWindow(first));
   ASSERT_OK(session->Fetch(FetchAll(first, 1)));

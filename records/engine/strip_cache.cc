@@ -66,7 +66,7 @@ void StripCache::Release(const Key& key, uint64_t rows) {
   --block->users;
   block->rows_sent += rows;
   if (block->done()) Drop(block);
-  // These blocks were sent often enough before it was known how often that is.
+  // The oldest blocks may have been sent often enough before it was known how many times that is.
   while (!blocks_.empty() && blocks_.back().done()) Drop(std::prev(blocks_.end()));
   MakeRoom(0);
 }

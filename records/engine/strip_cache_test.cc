@@ -109,8 +109,8 @@ TEST_F(StripCacheTest, ASessionWithMemoryOfItsOwnSharesNothing) {
   EXPECT_EQ(engine_->stats().strip_rows, 0u);
 }
 
-// How often blocks are sent is learned. It is learned wrongly if one session falls behind the
-// other, as on a loaded machine. So this must be seen only once.
+// The cache learns how many times blocks are sent. It learns a wrong number if one session falls
+// behind the other, as on a loaded machine. So the test needs to succeed only once.
 TEST_F(StripCacheTest, BlocksThatWereSentToAllAreDropped) {
   strip_cache_ = uint64_t{4} << 20;
   MakeData({.records_per_chunk = 1000});

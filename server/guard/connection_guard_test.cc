@@ -138,7 +138,7 @@ TEST_F(ConnectionGuardTest, OneWhoseMessagesAreUnderstoodStays) {
     call.account().OnMessage(500);
   }
   EXPECT_EQ(guard_->stats().cut, 0u);
-  // It is still watched.
+  // The connection is still watched.
   EXPECT_TRUE(Say(client, 60'000));
   AwaitReset(client);
 }

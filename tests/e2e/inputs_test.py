@@ -87,7 +87,7 @@ class InputsTest(InputsTestCase):
                                   ("penstock-server", ["--data-root", self.data, "--listen",
                                                        "127.0.0.1:0", "--token-file"])):
                 self.assert_says(program, *args, path, says=[f"{path}: {what}"])
-            if path != self.folder:  # It may be a dataset.
+            if path != self.folder:  # The folder may be a dataset.
                 self.assert_says("penstock", "decode", "-o", self.folder / "x", path,
                                  says=[f"{path}: {what}"])
 

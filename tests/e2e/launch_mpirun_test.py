@@ -20,7 +20,7 @@ def rank_process(launcher, rank):
         try:
             environment = (folder / "environ").read_bytes()
         except OSError:
-            continue  # It has ended.
+            continue  # The process has ended.
         names = dict(entry.split("=", 1) for entry in environment.decode().split("\0") if "=" in entry)
         if job in environment and names.get("OMPI_COMM_WORLD_RANK") == str(rank):
             return int(folder.name), names

@@ -19,7 +19,7 @@ def memory(process, field):
     for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines():
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024
-    return 0  # It has ended.
+    return 0  # The process has ended.
 
 
 def cpu_ticks(process):

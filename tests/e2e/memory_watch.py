@@ -30,7 +30,7 @@ class MemoryWatch:
                     return int(line.split()[1]) << 10
         except OSError:
             pass
-        return 0  # It has ended.
+        return 0  # The process has ended.
 
     def now(self):
         return self._read("VmRSS")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # install_test.sh SOURCE_DIR BUILD_DIR: installs, builds client/example and trainer/comm/example
 # against the installed package, outside of the tree, and runs them. Checks that README.md's build
-# line builds all installed libraries. This asks ninja, because here more is built than by that
-# line.
+# line builds all installed libraries. It asks ninja what that line would build, because BUILD_DIR
+# holds more.
 set -euo pipefail
 source_dir=$1 build_dir=$2
 work=$(mktemp -d)

@@ -99,7 +99,7 @@ TEST_F(OptionsTest, APrintedConfigReadsBackTheSame) {
   TrainerOptions again;
   CLI::App app;
   AddOptions(app, again);
-  CheckNumbers(app);  // It must accept the defaults.
+  CheckNumbers(app);  // The check must accept the defaults.
   app.parse("--config " + folder.Write("options.ini", config));
   EXPECT_EQ(again.learning_rate, 0.5);
   EXPECT_TRUE(again.source.no_shuffle);

@@ -28,7 +28,8 @@ bool FlipsAtRandom(const v1::Image& image) { return image.flip() > 0 && image.fl
 void RemoveChance(v1::Image& image) {
   if (FlipsAtRandom(image)) image.clear_flip();
   if (!image.has_random_resized_crop()) return;
-  const v1::Image::RandomResizedCrop crop = image.random_resized_crop();  // It is cleared below.
+  // A copy, because TakeCentralPart() clears the field.
+  const v1::Image::RandomResizedCrop crop = image.random_resized_crop();
   TakeCentralPart(crop.height(), crop.width(), image);
 }
 

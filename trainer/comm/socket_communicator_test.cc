@@ -56,7 +56,7 @@ UniqueFd ConnectToRank0(StoreClient& store) {
   return fd;
 }
 
-// Before rank 1 comes, one says nothing, one claims to be rank 1 without the token, one
+// Before rank 1 comes, one peer says nothing, one claims to be rank 1 without the token, and one
 // disconnects.
 TEST(SocketMeshTest, StrangersThatConnectAreNoRanks) {
   RankGroupOptions options;

@@ -370,7 +370,7 @@ TEST_F(DeviceExchangeTest, AnErrorOfNcclInAGraphNamesItsBucket) {
     const absl::Status status = RunStep(rank.backend(), rank.ranks(), 2).status();
     group.Fail(status);
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
-    if (group.info().rank == 0) return;  // It may hear of the failure in an earlier bucket.
+    if (group.info().rank == 0) return;  // Rank 0 may hear of it in an earlier bucket.
     EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr("gradients of step 2, bucket 1 of "),
                                                      HasSubstr("NCCL 2.18.0: the last operation")));
   });

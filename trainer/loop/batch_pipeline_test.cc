@@ -32,7 +32,7 @@ class RecordingBackend final : public Backend {
         absl::StrCat("stage ", ++staged_, " of ", rows.rows, " at ", update.learning_rate));
     return absl::OkStatus();
   }
-  // If busy, time counts as the device's, else as the step's.
+  // While this is true, time counts as the device's, else as the step's.
   bool IsBusy() override { return busy; }
   absl::Status Begin() override {
     const PhaseScope phase(recorder_, Phase::kLaunch);

@@ -22,7 +22,7 @@ TEST_F(TrainLoopTest, SavesAndEvaluatesOnSchedule) {
   options.checkpoints = &folder;
   options.on_evaluation = [&](uint64_t step, const Evaluation&) { evaluated.push_back(step); };
   ASSERT_OK(Train(*backend, options));
-  EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(3)));  // They are of steps 3, 6 and 8.
+  EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(3)));  // The checkpoints of steps 3, 6 and 8.
   EXPECT_THAT(evaluated, testing::ElementsAre(4, 8));
 }
 

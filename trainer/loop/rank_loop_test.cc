@@ -214,7 +214,7 @@ TEST_F(RankLoopTest, RankZeroSavesForAll) {
     options.checkpoints = rank == 0 ? &folder : nullptr;
   });
   for (const Outcome& rank : ranks) ASSERT_OK(rank.summary);
-  EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(3)));  // They are of steps 3, 6 and 7.
+  EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(3)));  // The checkpoints of steps 3, 6 and 7.
 }
 
 TEST_F(RankLoopTest, NoRankLeavesADivergenceBeforeAllHaveReportedIt) {

@@ -46,7 +46,7 @@ struct StepReport {
   double gradient_norm = 0;
   std::chrono::nanoseconds wait{};     // Time spent waiting for input.
   std::chrono::nanoseconds compute{};  // The rest of the step's time.
-  PhaseTimes times = {};               // Both times, by phase. Excludes the output that follows.
+  PhaseTimes times = {};               // Both times, by phase. Output that follows is not included.
 };
 
 // The state of a run so far.

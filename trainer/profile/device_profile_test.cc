@@ -150,7 +150,7 @@ TEST(MeasureGapsTest, TellsIdleInsideFromIdleBetweenSteps) {
 }
 
 TEST(MeasureGapsTest, WorkOfSeveralStreamsIsBusyOnce) {
-  Records records;  // They are unordered; the second ends within the first.
+  Records records;  // The records are unordered; the second ends within the first.
   records.Add(0, 1, 150, 170).Add(0, 0, 110, 120).Add(0, 0, 100, 140);
   const DeviceTimes times = MeasureGaps(records.records(), kTwoSteps);
   EXPECT_EQ(times.sum.busy, microseconds(60));

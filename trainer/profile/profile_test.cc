@@ -209,7 +209,8 @@ TEST(VerdictTest, ThresholdsAreThoseOfTensorFlow) {
 }
 
 TEST(VerdictTest, OfSeveralTheFurthestCounts) {
-  EXPECT_EQ(Of(100, 0, 90).limit, Limit::kCollective);  // These are 2 and 3 times the thresholds.
+  // Input takes 2 times its threshold, communication 3 times; then input takes 4 times.
+  EXPECT_EQ(Of(100, 0, 90).limit, Limit::kCollective);
   EXPECT_EQ(Of(200, 30, 90).limit, Limit::kInput);
 }
 
@@ -302,7 +303,7 @@ std::string FindingOf(double waited, double ratio) {
   return CompareRuns(normal, other, "synthetic data");
 }
 
-// Other work on the machine for a while makes any two runs differ.
+// Any two runs differ if the machine does other work for a while.
 TEST(ComparisonTest, WhatTheWaitDoesNotExplainIsNotShown) {
   EXPECT_THAT(FindingOf(0, 1.21),
               HasSubstr("1.21 times as fast; inconclusive: waiting for input took 0.0 % of the "

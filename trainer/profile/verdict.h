@@ -22,7 +22,7 @@ struct VerdictOptions {
   bool fast = false;                    // --reduction fast is set.
   bool half_exchange = false;           // --compression is bf16 or fp16.
   bool several_steps_a_launch = false;  // --steps-per-launch is more than one.
-  bool diagnoses = false;  // It is compared with a run without input or without communication.
+  bool diagnoses = false;  // Compared with a run without input or without communication.
 };
 
 struct VerdictInput {

@@ -25,8 +25,8 @@ enum class FaultKind : uint8_t {
   kDrain,
   kCut,          // Nothing passes to some or all ranks, in one direction or both.
   kBreakStream,  // The stream of one rank breaks.
-  kManners,      // It misbehaves.
-  kLeave,        // It is taken from the set of servers.
+  kManners,      // The server misbehaves.
+  kLeave,        // The server is taken from the set of servers.
   kFlap,         // Every stream of every rank breaks, but no server dies.
   kStopRank,     // The rank's process is stopped. It hears afterwards what happened meanwhile.
   kNumKinds,

@@ -87,7 +87,7 @@ void SimServer::OpenWindow(const SessionPtr& session, uint64_t number, OpenedWin
 
 void SimServer::WindowLoaded(const SessionPtr& session, uint64_t number) {
   const auto at = session->windows.find(number);
-  // It was released while it was read.
+  // The window was released while it was read.
   if (!Serves(session) || at == session->windows.end()) return;
   at->second.ready = true;
   world_.Tell(session, SaysReady{number});

@@ -21,7 +21,7 @@ void SimServer::Decode() {
     jobs_.erase(jobs_.begin());
     if (!Serves(job.session) || !job.session->requests.contains(job.fetch.request) ||
         !job.session->windows.contains(job.fetch.window)) {
-      continue;  // It was cancelled or released, or its stream is gone.
+      continue;  // The job was cancelled or released, or its stream is gone.
     }
     ++busy_cores_;
     const uint32_t rows =

@@ -54,7 +54,8 @@ class FakeFleet final : public FetchActions {
   void KillAt(absl::Duration when, uint32_t server);
   void RestartAt(absl::Duration when, uint32_t server);
   // The server takes no new stream and is gone after `grace`, unless it is stalled. If `grace` is
-  // zero, nobody knows when. From `when` on, nothing may be requested from it.
+  // zero, the server does not say when it will be gone. From `when` on, nothing may be requested
+  // from it.
   void DrainAt(absl::Duration when, uint32_t server, absl::Duration grace = absl::ZeroDuration());
   // From then on the server accepts everything and answers nothing.
   void StallAt(absl::Duration when, uint32_t server);

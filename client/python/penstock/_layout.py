@@ -82,7 +82,7 @@ class Layout:
         batch._record = record
         batch._base = base
         batch._layout = self
-        rows = record[8]  # This is ROWS.
+        rows = record[8]  # The announcement's ROWS.
         fields = self._full if rows == self.rows else self._fields_of(rows)
         if self._plain:
             for name, shape, dtype, offset, _ in fields:

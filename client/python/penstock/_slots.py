@@ -102,7 +102,7 @@ class Slots:
         # The destination of releases: slots to be released, the socket, the generation. It is
         # replaced as a whole, so that no slot of one generation is released in another.
         self.route: _Route = (collections.deque(), None, 0)
-        # Set while the consumer blocks. An owner that goes must then tell the feed at once.
+        # Set while the consumer blocks. An owner that is destroyed must then tell the feed at once.
         self.urgent = False
 
     def begin(self, generation: int, sock: socket.socket) -> None:

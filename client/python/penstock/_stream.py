@@ -275,7 +275,7 @@ class BatchStream:
     def _recover(self) -> None:
         """Starts, or starts again if a signal handler raised in the middle of an operation."""
         unsure = self._unsure
-        self._dead = self._dead or unsure  # Only a new feed is in step.
+        self._dead = self._dead or unsure  # This feed may be out of step.
         lost = self._announced - len(self._ready) != self._next_step
         if not self._started or unsure or lost:
             self._start()

@@ -149,7 +149,7 @@ class Batch(dict[str, Any]):
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles and copies have the tensors and the place, but do not hold the slot."""
+        """A pickle or copy has the tensors and the place in the epoch, but not the slot."""
         if not hasattr(self, "_record"):
             return Batch, (dict(self),)
         ids = self._layout.detached_ids(self._base, self.rows)

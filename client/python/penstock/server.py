@@ -156,7 +156,7 @@ class _Reader:
             self._started.set()
         assert self.process.stderr is not None
         self._log(self.process.stderr)
-        code = self.process.wait()  # Until then this thread must live.
+        code = self.process.wait()  # The server ends with this thread.
         if self.serves and not self.closing:
             _log.error("penstock-server ended with %d; its last lines:\n%s", code,
                        "\n".join(self._lines))

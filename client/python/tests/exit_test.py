@@ -174,7 +174,7 @@ class SignalsTest(ExitTestCase):
             self.addCleanup(feed.wait)
             self.addCleanup(feed.kill)
             silent.settimeout(60)
-            silent.accept()[0].close()  # It has asked for the manifest.
+            silent.accept()[0].close()  # The feed has asked for the manifest.
             self.assertIsNone(feed.poll())
             trainer.kill()
             self.assertEqual(feed.wait(60), 0)

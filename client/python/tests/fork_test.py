@@ -42,8 +42,8 @@ class ForkTest(fake_case.FakeFeedTestCase):
         held = [next(batches)]
 
         def drop():
-            # This looks as if another thread of the parent had been waiting. Owners that go then
-            # send at once.
+            # Sets the flag as a waiting thread of the parent would. Owners that are destroyed then
+            # tell the feed at once.
             loader._stream._slots.urgent = True
             held.clear()
             gc.collect()

@@ -156,7 +156,7 @@ class ServerTest(unittest.TestCase):
     def test_an_end_that_nobody_asked_for_is_logged(self):
         with self.assertLogs("penstock.server", logging.INFO) as logs:
             server = self.server()
-            self.wait_for("serving", logs)  # It has its address shortly before it logs this.
+            self.wait_for("serving", logs)  # Logged once the server has its address.
             os.kill(server.pid, signal.SIGKILL)
             self.wait_for("ERROR:", logs)
         self.assertRegex(logs.output[-1], r"(?s)ended with -9; its last lines:.*serving")

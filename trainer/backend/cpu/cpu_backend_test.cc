@@ -184,8 +184,8 @@ TEST(CpuBackendTest, ThreadsDoNotChangeTheBits) {
   EXPECT_EQ(TrainSteps(5, 3), one);
 }
 
-// They are equal within the rounding of sums in another order: 2e-5 of each parameter's largest
-// gradient, as above.
+// The gradients are equal within the rounding of sums in another order: 2e-5 of each parameter's
+// largest gradient, as above.
 TEST(CpuBackendTest, AccumulatedBatchesHaveTheGradientOfOneOfAllTheirRows) {
   const RandomBoards boards(24);
   auto whole = MakeBackend(kSmall), parts = MakeBackend(kSmall);

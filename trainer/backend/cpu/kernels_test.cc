@@ -389,7 +389,8 @@ TEST(RoundToBf16Test, RoundsToNearestTiesToEven) {
 
 float FromBf16(uint16_t value) { return std::bit_cast<float>(static_cast<uint32_t>(value) << 16); }
 
-// Operands are rounded first. Their products are summed in float32, exact except for rounding.
+// Operands are rounded first. The sum of their products differs from the exact sum only by float32
+// rounding.
 TEST(GemmBf16Test, MultipliesRoundedOperandsInEveryTransposition) {
   if (const absl::Status can = CheckBf16Products(); !can.ok()) GTEST_SKIP() << can.message();
   for (const auto& [m, n, k] :

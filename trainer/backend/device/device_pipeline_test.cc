@@ -202,7 +202,8 @@ TEST(DevicePipelineTest, FullBatchesInLockedMemoryAreSentFromThere) {
   const PinnedBoards pinned(*direct, boards);
   EXPECT_EQ(CopiesOf(*direct, from_slots.log, pinned.rows()), 2u);  // The planes, and the rest.
   EXPECT_EQ(CopiesOf(*staged, copied.log, boards.rows()), 1u);
-  EXPECT_EQ(CopiesOf(*direct, from_slots.log, pinned.rows().Slice(0, 1)), 1u);  // It is padded.
+  // The short batch is padded.
+  EXPECT_EQ(CopiesOf(*direct, from_slots.log, pinned.rows().Slice(0, 1)), 1u);
   ASSERT_OK(staged->Step(boards.rows().Slice(0, 1), UpdateOf(0)).status());
   EXPECT_EQ(direct->ReadState()->parameters, staged->ReadState()->parameters);
   EXPECT_THAT(from_slots.log.problems, IsEmpty());

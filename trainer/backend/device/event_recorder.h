@@ -1,4 +1,4 @@
-// Records the streams' tracks through marks in the streams, if no better recorder is available.
+// Records the streams' tracks by marks in the streams. Used if no better recorder is available.
 #ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_EVENT_RECORDER_H_
 #define PENSTOCK_TRAINER_BACKEND_DEVICE_EVENT_RECORDER_H_
 

@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-// Maps a product's name, "linear bf16 128x40x32", to the bytes that identify its algorithm to the
-// library.
+// Maps a product's name, such as "linear bf16 128x40x32", to the bytes that identify its algorithm
+// to the library.
 using GemmPlan = std::map<std::string, std::string>;
 
 // "NAME HEX; NAME HEX".
@@ -19,8 +19,8 @@ std::string FormatGemmPlan(const GemmPlan& plan);
 // kInvalidArgument: the text has another form, or names a product twice.
 absl::StatusOr<GemmPlan> ParseGemmPlan(absl::string_view text);
 
-// The algorithm of `product`, which must have `bytes` bytes. kFailedPrecondition: the plan has none
-// of that size.
+// Returns the algorithm that the plan has for `product`. kFailedPrecondition: the plan has none, or
+// one whose size is not `bytes`.
 absl::StatusOr<std::string> AlgorithmOf(const GemmPlan& plan, const std::string& product,
                                         size_t bytes);
 

@@ -22,7 +22,7 @@ class MemoryInput : public MemoryBatches {
     // Learnable: the score depends on the first flag, bit 1536 of the record.
     for (size_t i = 0; i < records; ++i) {
       uint8_t& byte = boards_.records[i * 194 + 192 + 1];
-      byte = 0;  // It is not a mate.
+      byte = 0;  // Clears the mate bit.
       scores_[i] = (boards_.records[i * 194 + 192] & 0x80) != 0 ? 300 : -300;
     }
   }

@@ -27,9 +27,8 @@ class LateStreams {
     std::function<bool()> done;
   };
 
-  // Without a seed, work runs only when the host waits for it; work of other streams runs only if
-  // that work waits for it. With a seed, every call may first run work of any stream; the seed
-  // decides which.
+  // Without a seed, work runs only when the host waits for it, or for work of another stream that
+  // waits for it. With a seed, every call may first run work of any stream; the seed decides which.
   explicit LateStreams(std::optional<uint64_t> seed) {
     if (seed.has_value()) random_.emplace(*seed);
   }
