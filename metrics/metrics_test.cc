@@ -77,7 +77,7 @@ bool IsAnsweredBesideAFlood(const std::string& address) {
   const UniqueFd alone = Connect(address, "127.0.0.2");
   std::vector<UniqueFd> many;
   while (many.size() < kMany) many.push_back(Connect(address));
-  EXPECT_EQ(ReadToEnd(many[7]), "");  // It made room for another connection.
+  EXPECT_EQ(ReadToEnd(many[7]), "");  // This one made room for another connection.
   const bool sent = Send(alone, "GET /metrics HTTP/1.0\r\n\r\n");
   const std::string answer = sent ? ReadToEnd(alone) : "";
   if (std::chrono::steady_clock::now() - start > HttpConnection::kAskTime / 2) return false;

@@ -70,7 +70,7 @@ void Log(gpr_log_func_args* line) {
   if (absl::StartsWith(message, kHandshakeFailed)) {
     return LogHandshake(message.substr(kHandshakeFailed.size()));
   }
-  // This is OpenSSL's line about the same failure.
+  // "Handshake failed" begins OpenSSL's line about the same failure.
   if (line->severity != GPR_LOG_SEVERITY_ERROR || absl::StartsWith(message, "Handshake failed")) {
     return;
   }

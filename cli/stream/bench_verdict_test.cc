@@ -226,7 +226,7 @@ TEST(BenchVerdictTest, LocallyThreadsThatAreAllUsedAreTheLimit) {
   BenchFigures figures = Easy();
   figures.setup.path = Path::kLocal;
   figures.servers.clear();
-  EXPECT_EQ(Judge(figures).limit, Limit::kNothing);  // It uses one core of four.
+  EXPECT_EQ(Judge(figures).limit, Limit::kNothing);  // The process uses one core of four.
   figures.setup.threads = 1;
   EXPECT_EQ(Judge(figures).limit, Limit::kThisProcess);
   EXPECT_THAT(Judge(figures).text, HasSubstr("Raise --threads"));

@@ -78,8 +78,8 @@ class DamageJudge {
   // REQUIRES: error.damage, and Check() is OK.
   DamageRuling Hear(absl::Time now, const ServerEntry& server, WindowEntry& window,
                     const StreamError& error);
-  // All rows of the window have come, so the server that gave the last ones does not share its
-  // doubts. Reports them.
+  // Reports the doubts about the window. Call this when all of its rows have come: the server that
+  // gave the last ones does not share the doubts.
   void ReportDoubts(const WindowEntry& window) const;
   // Whether servers agreed that every record of the chunk is damaged.
   bool HasNoGoodRecord(uint32_t chunk) const;

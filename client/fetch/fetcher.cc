@@ -75,7 +75,8 @@ void Fetcher::FetchFrom(ServerEntry& server, WindowEntry& window, uint32_t max_r
 }
 
 void Fetcher::Link(ServerEntry& server, RequestEntry& request) {
-  // If the server lost all windows because of its silence, that silence continues.
+  // If the server lost all windows because of its silence and has sent nothing since, the silence
+  // goes on.
   if (server.outstanding_requests == 0 && server.heard_at != server.silent_from) {
     server.heard_at = clock_.now();
   }

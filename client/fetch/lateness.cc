@@ -39,7 +39,7 @@ absl::Time Lateness::DueBy(const RequestEntry& request) const {
   return DueBy(request, AnswerLimit(request.record_bytes()));
 }
 
-// A batch that the consumer waits for justifies a second load sooner.
+// If the consumer waits for the batch, a second load is justified sooner.
 absl::Time Lateness::DueBy(const RequestEntry& request, absl::Duration limit) const {
   const WindowEntry& window = *request.window;
   if (window.opened_on == request.stream && !window.ready()) {

@@ -124,7 +124,7 @@ class Driver final : public SlotHome, private PartTaker {
 
   // Carries out the controller's commands in order, by calling the functions below.
   void CarryOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  friend class CommandBuffer;  // It calls them.
+  friend class CommandBuffer;  // CommandBuffer calls these functions.
   void OpenStream(StreamId id, const std::string& address)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void CloseStream(StreamId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);

@@ -24,8 +24,8 @@ PENSTOCK_INLINE To Number(From value) {
 }
 
 // Whether a float with `kDigits` binary digits can hold the integer, that is, whether the integer
-// has no more digits between its highest and lowest 1. 2^40 times an odd number, or more, wraps to
-// the maximum, and so does 0; these fit.
+// has no more digits between its highest and lowest 1. For 0, and if the lowest 1 is so high that
+// the shift overflows, the bound wraps to the maximum; these integers fit.
 template <unsigned kDigits>
 PENSTOCK_INLINE bool HasDigits(int64_t value) {
   const auto bits = static_cast<uint64_t>(value);

@@ -156,7 +156,7 @@ TEST_F(BudgetTest, AClientWhoseRowsWaitForMemoryIsCountedAsStarved) {
   auto one = Open(starved), two = Open(other);
   OpenAndFetch(*one, starved, 1, 0);
   EXPECT_EQ(one->stats().starved_windows, 0u);
-  OpenAndFetch(*two, other, 1, 1);  // It takes the place of the first, and stays.
+  OpenAndFetch(*two, other, 1, 1);  // This window takes the place of the first, and stays.
   ASSERT_OK(one->Fetch(FetchAll(data.Window(1, {0}), 2)));
   EXPECT_TRUE(BecomesStarved(*one));
   EXPECT_EQ(two->stats().starved_windows, 0u);

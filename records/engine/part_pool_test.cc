@@ -80,7 +80,7 @@ TEST_F(PartPoolTest, SharedMemoryCountsOnce) {
   share(1);
   EXPECT_EQ(first->part_bytes(), 2 * memory.size());
   for (int i = 0; i < 2; ++i) first->Return(memory);
-  pool_->ledger().Await();  // Its session may wait for it alone.
+  pool_->ledger().Await();  // The part's session may wait for this part alone.
   second->Return(memory);
   EXPECT_EQ(pool_->ledger().bytes(), memory.size());
   EXPECT_EQ(told_, 1);

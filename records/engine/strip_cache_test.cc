@@ -88,7 +88,7 @@ TEST_F(StripCacheTest, ShortRunsOfRowsAreDecodedAgain) {
   EXPECT_EQ(engine_->stats().strip_rows, 0u);
 }
 
-// Separate memory that never has any free.
+// Separate memory that never has room.
 class NoRoom : public PartMemory {
  public:
   size_t size() const override { return 4 * PartBuffer::kMaxPartBytes; }

@@ -150,8 +150,8 @@ void ConnectionGuard::Enter(Arrival arrival) {
     if (closed_) return;
     if (!waiting_.empty() || !HasPlace(arrival.name.host, Clock::now())) {
       if (!waiting_.Add(std::move(arrival))) ++stats_.refused;
-      // The next look decides when it gets its turn. Wakes the thread, because that look may be far
-      // off.
+      // The next look decides when the connection gets its turn. Wakes the thread, because that
+      // look may be far off.
       eventfd_write(wake_.get(), 1);
       return;
     }
@@ -418,11 +418,11 @@ void ConnectionGuard::ForgetClosed(Clock::time_point now) {
   bool some_closed = false;
   for (auto at = connections_.begin(); at != connections_.end();) {
     if (at->second.socket.IsOpen()) {
-      if (!at->second.cut) Rise(at->second);  // Its call may have been let in since the last look.
+      if (!at->second.cut) Rise(at->second);  // A call may have been let in since the last look.
       ++at;
       continue;
     }
-    Look(at->second, now);  // Its calls may have reset it.
+    Look(at->second, now);  // The connection may have been reset because of its calls.
     Forget(at->second);
     at = connections_.erase(at);
     some_closed = true;

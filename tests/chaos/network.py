@@ -132,4 +132,4 @@ class Network:
             try:
                 os.write(receiver.tun, packet)
             except BlockingIOError:
-                receiver.counts["lost"] += 1  # Its queue is full.
+                receiver.counts["lost"] += 1  # The receiver's queue is full.

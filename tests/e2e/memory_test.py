@@ -95,7 +95,7 @@ class MemoryTest(ProcessTestCase):
         peak = memory(server, "VmHWM")
         print(f"{windows} windows; server {idle}, at most {peak} bytes: {peak / BUDGET:.3f} of the "
               "budget", flush=True)
-        self.assertGreater(peak - idle, 0.7 * BUDGET)  # It uses its budget.
+        self.assertGreater(peak - idle, 0.7 * BUDGET)  # The server uses its budget.
         self.assertLess(peak, 1.1 * BUDGET)
 
     def pack_large_shards(self):

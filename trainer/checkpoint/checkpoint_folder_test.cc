@@ -162,7 +162,7 @@ TEST_F(CheckpointFolderTest, ABetterBestStaysUntilItIsReached) {
   EXPECT_EQ(folder.BetterThan(info_)->step, 35u);
   EXPECT_EQ(save(36, 0.2), 36u);
   EXPECT_EQ(folder.BetterThan(info_), std::nullopt);
-  info_.targets = "others";  // A loss on these says nothing about the old ones.
+  info_.targets = "others";  // Losses on other targets cannot be compared.
   EXPECT_EQ(save(40, 0.5), 40u);
 }
 

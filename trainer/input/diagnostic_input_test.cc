@@ -29,7 +29,7 @@ TEST(DiagnosticInputTest, ReplaysTheLastBatchesWithoutItsInput) {
   EXPECT_EQ(seen[3], seen[1]);
   EXPECT_EQ(seen[4], seen[2]);
   EXPECT_EQ(seen[5], seen[1]);
-  EXPECT_THAT(inner.Next(batch), IsOkAndHolds(true));  // Its fourth batch.
+  EXPECT_THAT(inner.Next(batch), IsOkAndHolds(true));  // The inner input's fourth batch.
 }
 
 TEST(DiagnosticInputTest, MadeUpPlanesHaveTheShapesOfRealOnes) {

@@ -145,7 +145,7 @@ absl::Status BatchPipeline::GoAhead() {
 }
 
 absl::StatusOr<Intent> BatchPipeline::OwnIntent() {
-  if (!staged_.empty()) {  // Its input was read earlier.
+  if (!staged_.empty()) {  // The next batch was read earlier.
     return ended_ == Intent::kStop || Stops() ? Intent::kStop : Intent::kGo;
   }
   if (!ended_.has_value()) PENSTOCK_RETURN_IF_ERROR(Stage());

@@ -274,7 +274,7 @@ TEST(AddDeviceSpansTest, AnArrowLeadsFromTheCallToTheFirstItQueued) {
   Records records;
   records.Add(0, 0, 30, 40, "second", 7).Add(0, 0, 20, 30, "first", 7).Add(0, 0, 50, 60, "x", 9);
   records.Call(77, 1, 9, "cudaGraphLaunch", 7).Call(77, 2, 8, "cuGraphLaunch", 7);
-  records.Call(77, 10, 11, "cudaEventRecord", 8);  // It queued no recorded work.
+  records.Call(77, 10, 11, "cudaEventRecord", 8);  // This call queued no recorded work.
   const Trace trace = TraceOf(records.records(), kTwoSteps);
   const std::vector<Json>& calls = trace.tracks.at("CUDA calls of thread 1");
   ASSERT_THAT(calls, SizeIs(1));

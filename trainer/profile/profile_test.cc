@@ -117,7 +117,7 @@ TEST(TracerTest, HoldsTheChosenStepsAlone) {
     }
     if (name.rfind("step ", 0) == 0) {
       steps.push_back(name);
-      EXPECT_EQ(event["dur"], 10000.0);  // It is in microseconds.
+      EXPECT_EQ(event["dur"], 10000.0);  // In microseconds.
     }
   }
   EXPECT_THAT(steps, testing::ElementsAre("step 2", "step 3"));

@@ -62,8 +62,8 @@ struct BadData {
   absl::Status unreadable;       // If it is not OK, the window cannot be opened.
   std::optional<Damage> damage;  // Requests find this damage, unless the record is to be replaced.
   bool deadly = false;           // Requests kill the server, which is back after a second.
-  // If it is set, no record of the window is good, in addition to `damage`, and none of these
-  // chunks has a good record.
+  // If true, no record of the window is good, not only the one in `damage`, and none of the chunks
+  // in empty_chunks has a good record.
   bool empty = false;
   std::set<uint32_t> empty_chunks;
 

@@ -83,7 +83,7 @@ void FakeFleet::RestartAt(absl::Duration when, uint32_t index) {
 
 void FakeFleet::DrainAt(absl::Duration when, uint32_t index, absl::Duration grace) {
   At(when, [this, index, grace] {
-    servers_[index].alive = false;  // It takes no new stream.
+    servers_[index].alive = false;  // The server takes no new stream.
     servers_[index].draining = true;
     const StreamId stream{index, servers_[index].generation};
     controller_.OnDraining(now_, stream, grace);

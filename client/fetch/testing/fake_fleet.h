@@ -146,7 +146,7 @@ class FakeFleet final : public FetchActions {
   struct FakeServer {
     bool alive = true;
     bool stalled = false;
-    bool draining = false;    // It has sent Draining. Its stream is closed when it has answered.
+    bool draining = false;    // Draining was sent. The stream is closed once all is answered.
     uint32_t generation = 0;  // Generation of the stream that it serves; 0 if there is none.
     uint64_t instance = 0;
     struct Window {

@@ -146,7 +146,7 @@ TEST_F(SharedMemoryRequestTest, ItsEndEndsTheWait) {
   FakeDoor door(path_);
   {
     SharedMemoryRequest request = Request(path_);
-    door.Accept();  // It sends nothing.
+    door.Accept();  // The door sends nothing.
   }
   EXPECT_EQ(done_.Pop()->status().code(), absl::StatusCode::kCancelled);
 }

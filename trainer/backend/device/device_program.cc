@@ -163,7 +163,7 @@ void DeviceProgram::Place() {
   if (bf16_) {
     for (const Op& op : program_.ops) {
       if (op.kind != OpKind::kLayerNorm && op.kind != OpKind::kAddLayerNorm) continue;
-      const size_t last = op.operands.size() - 1;  // It follows the mean.
+      const size_t last = op.operands.size() - 1;  // The deviation, which follows the mean.
       program_.buffers[op.operands[last - 1].buffer].size *= 2;
       program_.buffers[op.operands[last].buffer].size *= 2;
     }
