@@ -129,7 +129,7 @@ absl::StatusOr<double> MeasureRawGrpcStream(const RawGrpcStreamOptions& options)
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  // Without this, channels with the same arguments would share a connection.
+  // Channels with the same arguments share a connection, unless each has a pool of its own.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   RawGrpcStreamOptions share = options;
   share.total_bytes /= options.connections;

@@ -28,7 +28,7 @@ absl::Status OutputOpenError(int error_number, const std::string& path) {
 
 absl::StatusOr<std::unique_ptr<std::FILE, CloseFile>> OpenOutput(const std::string& path,
                                                                  bool append) {
-  // With O_NONBLOCK, a pipe that no program reads is an error. Without it, open() would wait.
+  // O_NONBLOCK makes a pipe that no program reads an error; otherwise open() would wait.
   const int how =
       O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (append ? O_APPEND : O_TRUNC);
   UniqueFd fd(open(path.c_str(), how, 0666));

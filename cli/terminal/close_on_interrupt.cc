@@ -11,8 +11,7 @@ namespace penstock {
 
 absl::StatusOr<std::unique_ptr<CloseOnInterrupt>> CloseOnInterrupt::Start(Loader& loader) {
   std::unique_ptr<CloseOnInterrupt> close(new CloseOnInterrupt);
-  // Without an eventfd nothing could end the thread, and without the guard's pipe no signal could
-  // wake it.
+  // The eventfd ends the thread, and the guard's pipe wakes it at a signal.
   if (!close->end_.valid() || InterruptGuard::descriptor() < 0) {
     return ErrnoToStatus(EMFILE, "cannot wait for Ctrl-C");
   }

@@ -8,8 +8,8 @@ namespace {
 // Maximum number of windows that a client keeps, however many slots it has. The walk stops after
 // the step that reaches it.
 constexpr size_t kMaxWindows = size_t{1} << 20;
-// Maximum number of epochs in use at once. Without it, data of few rows would need one epoch for
-// each slot.
+// Maximum number of epochs in use at once. It limits data of few rows, which would otherwise need
+// one epoch for each slot.
 constexpr size_t kMaxEpochs = 64;
 
 }  // namespace

@@ -33,8 +33,7 @@ struct BlockResult {
 //
 // A block stays until it was sent as often as the blocks before it. Under a byte budget, the least
 // recently used block is dropped earlier if its memory is needed. The budget does not count blocks
-// in use, at most one for each thread. Nor does it count blocks with outstanding parts, which count
-// as parts.
+// in use, at most one for each thread, or blocks with outstanding parts, which count as parts.
 //
 //   switch (cache.Claim(key, jobs, memory, result)) {
 //     case kWaiting:  another thread decodes it, and gets `jobs` from Publish(); return

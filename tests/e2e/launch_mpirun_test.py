@@ -10,7 +10,7 @@ import unittest
 from processes import pause
 from rank_runs import BIN, RanksTestCase, newest, numbers
 
-END_S = 60  # Time limit for all ranks to end after one was killed. Without load it takes 10 s.
+END_S = 60  # Time limit for all ranks to end after one was killed. An idle machine takes 10 s.
 
 
 def rank_process(launcher, rank):

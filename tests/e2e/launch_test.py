@@ -12,7 +12,7 @@ from processes import pause, run
 from rank_runs import BIN, RanksTestCase, numbers
 from servers import BY_TIMEOUT, TIMEOUT_S
 
-END_S = 60  # Time limit for all ranks to end after one was killed. Without load it takes 10 s.
+END_S = 60  # Time limit for all ranks to end after one was killed. An idle machine takes 10 s.
 
 
 class LaunchTest(RanksTestCase):

@@ -25,7 +25,7 @@ _jax: Any = jax  # Typed as Any, because parts of it have no types.
 def ranks() -> dict[str, int]:
     """Returns the options `rank` and `world_size` of a Loader, taken from jax.distributed.
 
-    Without jax.distributed.initialize() that is rank 0 of 1.
+    A process that has not called jax.distributed.initialize() is rank 0 of 1.
 
         loader = penstock.Loader("data", **penstock.jax.ranks())
     """

@@ -61,6 +61,12 @@ class FrameworkTestCase(unittest.TestCase):
         self.addCleanup(loader.close)
         return loader
 
+    def loader_of_few_slots(self):
+        """Returns a loader with more batches than slots, so slots must be filled again."""
+        loader = self.loader(output="numpy", look_ahead="64KiB")
+        self.assertLess(loader.stats()["slots"], RECORDS // BATCH)
+        return loader
+
     def run_command(self, *command, **variables):
         result = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S, check=False,
@@ -156,9 +162,7 @@ class JaxTest(FrameworkTestCase):
 
     def test_arrays_that_share_memory_hold_their_batch(self):
         import penstock.jax
-        loader = self.loader(output="numpy", look_ahead="64KiB")
-        # There are more batches than slots, so slots must be filled again.
-        self.assertLess(loader.stats()["slots"], RECORDS // BATCH)
+        loader = self.loader_of_few_slots()
         batch = next(iter(loader))
         array, copy = penstock.jax.global_arrays(batch)["x"], batch["x"].copy()
         del batch
@@ -179,9 +183,7 @@ class JaxTest(FrameworkTestCase):
 class TensorFlowTest(FrameworkTestCase):
     def test_tensors_by_dlpack_hold_their_batch(self):
         import tensorflow as tf
-        loader = self.loader(output="numpy", look_ahead="64KiB")
-        # Otherwise no slot is filled again.
-        self.assertLess(loader.stats()["slots"], RECORDS // BATCH)
+        loader = self.loader_of_few_slots()
         batch = next(iter(loader))
         tensor = tf.experimental.dlpack.from_dlpack(batch["x"].__dlpack__())
         expected = batch["x"].copy()

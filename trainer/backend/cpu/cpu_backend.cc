@@ -28,8 +28,8 @@ size_t DefaultBlockRows(const ModelConfig& config) {
   return std::max<size_t>(2, 256 / config.dim);
 }
 
-// Calls body(first, count) for the slices of [0, size). Without a pool, the calls run in the
-// calling thread.
+// Calls body(first, count) for the slices of [0, size). If `pool` is null, the calls run
+// in the calling thread.
 void ForSlices(ThreadPool* pool, size_t size, absl::FunctionRef<void(size_t, size_t)> body) {
   const size_t slices = (size + kSlice - 1) / kSlice;
   auto run = [&](size_t, size_t i) { body(i * kSlice, std::min(kSlice, size - i * kSlice)); };
