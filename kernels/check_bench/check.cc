@@ -6,19 +6,33 @@
 
 namespace penstock::check_bench {
 
-double LargestError(const std::vector<double>& actual, const std::vector<double>& expected) {
-  if (actual.size() != expected.size()) return std::nan("");
+double RootMeanSquare(const std::vector<double>& values) {
   double squares = 0;
-  for (double x : expected) squares += x * x;
-  const double typical =
-      std::sqrt(squares / static_cast<double>(std::max<size_t>(1, actual.size())));
+  for (double x : values) squares += x * x;
+  return std::sqrt(squares / static_cast<double>(std::max<size_t>(1, values.size())));
+}
+
+double LargestError(const std::vector<double>& actual, const std::vector<double>& expected,
+                    const std::vector<double>& allowed) {
+  if (actual.size() != expected.size()) return std::nan("");
+  const double typical = RootMeanSquare(expected);
+  double largest = 0;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    const double beyond = std::abs(actual[i] - expected[i]) - allowed[i];
+    if (std::isnan(beyond)) return beyond;
+    if (beyond > 0) largest = std::max(largest, beyond / std::max(std::abs(expected[i]), typical));
+  }
+  return largest;
+}
+
+double LargestMultiple(const std::vector<double>& actual, const std::vector<double>& expected,
+                       const std::vector<double>& errors) {
+  if (actual.size() != expected.size()) return std::nan("");
   double largest = 0;
   for (size_t i = 0; i < actual.size(); ++i) {
     const double difference = std::abs(actual[i] - expected[i]);
     if (std::isnan(difference)) return difference;
-    if (difference > 0) {
-      largest = std::max(largest, difference / std::max(std::abs(expected[i]), typical));
-    }
+    if (difference > 0) largest = std::max(largest, difference / errors[i]);
   }
   return largest;
 }

@@ -32,6 +32,17 @@ struct Outcome {
 template <typename T>
 inline constexpr double kRounding = std::is_same_v<T, Bf16> ? 0x1p-8 : 0x1p-24;
 
+// Half a unit in the last place of x itself; 0 for a double.
+template <typename T>
+double HalfUnit(T x) {
+  if constexpr (std::is_same_v<T, double>) {
+    return 0;
+  } else {
+    const double magnitude = std::abs(static_cast<double>(ToFloat(x)));
+    return std::ldexp(kRounding<T>, std::ilogb(std::max(magnitude, 0x1p-126)));
+  }
+}
+
 template <typename T>
 constexpr const char* NameOf() {
   return std::is_same_v<T, Bf16> ? "bf16" : "f32";
@@ -67,10 +78,16 @@ bool SameBytes(const std::vector<T>& a, const std::vector<T>& b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-// The largest difference between the two. Each difference is divided by the expected value or by
-// the root mean square of all expected values, whichever is larger, because small values next to
-// large ones are sums that nearly cancel.
-double LargestError(const std::vector<double>& actual, const std::vector<double>& expected);
+double RootMeanSquare(const std::vector<double>& values);
+
+// The largest difference between the two, beyond `allowed` (of the same size). Each is divided by
+// the expected value or by the root mean square of all expected values, whichever is larger: small
+// values next to large ones are sums that nearly cancel.
+double LargestError(const std::vector<double>& actual, const std::vector<double>& expected,
+                    const std::vector<double>& allowed);
+// The largest difference between the two, each divided by its own of `errors`.
+double LargestMultiple(const std::vector<double>& actual, const std::vector<double>& expected,
+                       const std::vector<double>& errors);
 
 // Sets the order in which an emulated device runs its threads. Has no effect on a GPU.
 void RunThreadsInReverse(bool reverse);
@@ -78,10 +95,10 @@ void RunThreadsInReverse(bool reverse);
 // Collects outcomes. Thread-compatible.
 class Checker {
  public:
-  // Runs the checks whose names begin with `prefix`. `limit` must outlive this object. With
-  // `only_names`, no check runs.
-  Checker(std::string prefix, BlockLimit& limit, bool only_names = false)
-      : prefix_(std::move(prefix)), limit_(limit), only_names_(only_names) {}
+  // Runs the checks whose names begin with `prefix`. A bound is `margin` times the error that the
+  // check has derived. `limit` must outlive this object. With `only_names`, no check runs.
+  Checker(std::string prefix, double margin, BlockLimit& limit, bool only_names = false)
+      : prefix_(std::move(prefix)), margin_(margin), limit_(limit), only_names_(only_names) {}
 
   // Begins a check. Returns false if the check is not wanted.
   bool Begin(const std::string& name);
@@ -92,13 +109,22 @@ class Checker {
     return limit_.Fits(name_ + "/" + what, shared);
   }
 
-  void Bound(const std::string& what, double error, double bound) {
-    outcomes_.push_back({name_, what, error, bound});
+  void Bound(const std::string& what, double error, double derived) {
+    outcomes_.push_back({name_, what, error, margin_ * derived});
   }
+  // `derived` is the error of `actual`, as of LargestError(), before its last rounding to T.
   template <typename T>
   void Close(const std::string& what, const std::vector<T>& actual,
-             const std::vector<double>& expected, double bound) {
-    Bound(what, LargestError(ToDoubles(actual), expected), bound);
+             const std::vector<double>& expected, double derived) {
+    std::vector<double> rounding(actual.size());
+    std::transform(actual.begin(), actual.end(), rounding.begin(), HalfUnit<T>);
+    Bound(what, LargestError(ToDoubles(actual), expected, rounding), derived);
+  }
+  // `derived` has an error for each element, its last rounding included.
+  template <typename T>
+  void Within(const std::string& what, const std::vector<T>& actual,
+              const std::vector<double>& expected, const std::vector<double>& derived) {
+    Bound(what, LargestMultiple(ToDoubles(actual), expected, derived), 1);
   }
   void True(const std::string& what, bool holds) { Bound(what, holds ? 0 : 1, 0); }
 
@@ -130,6 +156,7 @@ class Checker {
   }
 
   std::string prefix_;
+  const double margin_;
   BlockLimit& limit_;
   const bool only_names_;
   std::string name_;

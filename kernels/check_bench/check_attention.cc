@@ -1,5 +1,5 @@
+#include "kernels/check_bench/attention_error.h"
 #include "kernels/check_bench/check.h"
-#include "kernels/check_bench/plain_bf16.h"
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/attention_geometry.h"
 
@@ -66,56 +66,35 @@ struct Case {
   reference::AttentionOptions<double> host_options;
 };
 
-// The results of the reference in double, and how far from them a result may be.
+// The results of the reference in double.
 struct Expected {
   std::vector<double> out, dqkv, dbias;
-  double out_bound, dqkv_bound, dbias_bound;
 };
 
 template <typename T>
-Expected ExpectedOf(const Case<T>& c) {
+void CheckCase(Checker& checker, Case<T>& c) {
   const auto qkv = ToDoubles(c.qkv.initial()), dout = ToDoubles(c.dout.initial());
-  // Exponents are sums of 64 products of up to 4: their rounding is a few hundred times a float's.
-  constexpr double kFloat = 256 * kRounding<float>;
-  Expected e{std::vector<double>(dout.size()),
-             std::vector<double>(qkv.size()),
-             ToDoubles(c.dbias.initial()),
-             kFloat,
-             kFloat,
-             kFloat};
+  Expected e{std::vector<double>(dout.size()), std::vector<double>(qkv.size()),
+             ToDoubles(c.dbias.initial())};
+  const AttentionErrors errors = ErrorsOfAttention<T>(qkv, dout, c.shape, c.host_options, e.dbias);
   reference::Attention(qkv.data(), c.shape, e.out.data(), c.host_options);
   reference::AttentionBackward(qkv.data(), dout.data(), c.shape, e.dqkv.data(), c.host_options,
                                e.dbias.empty() ? nullptr : e.dbias.data());
-  if constexpr (std::is_same_v<T, Bf16>) {
-    auto plain = AttendPlainly(c.qkv.initial(), c.dout.initial(), c.shape, c.host_options);
-    plain.dbias.resize(e.dbias.size());
-    for (size_t i = 0; i < e.dbias.size(); ++i) plain.dbias[i] += ToFloat(c.dbias.initial()[i]);
-    // At least two roundings, because a small case may happen to have no error.
-    const auto bound = [](double error) { return 2 * std::max(error, kRounding<Bf16>); };
-    e.out_bound = bound(LargestError(plain.out, e.out));
-    e.dqkv_bound = bound(LargestError(plain.dqkv, e.dqkv));
-    e.dbias_bound = bound(LargestError(plain.dbias, e.dbias));
-  }
-  return e;
-}
-
-template <typename T>
-void CheckCase(Checker& checker, Case<T>& c, const Expected& e) {
   if (checker.Fits("forward", c.ForwardShared())) {
     checker.RunTwice([&] { return c.Forward(); }, c.out);
-    checker.Close("out", c.out.Read(), e.out, e.out_bound);
+    checker.Within("out", c.out.Read(), e.out, errors.out);
   }
   if (!checker.Fits("backward", c.BackwardShared())) return;
   checker.RunTwice([&] { return c.Backward(); }, c.dqkv, c.dbias);
-  checker.Close("dqkv", c.dqkv.Read(), e.dqkv, e.dqkv_bound);
-  checker.Close("dbias", c.dbias.Read(), e.dbias, e.dbias_bound);
+  checker.Within("dqkv", c.dqkv.Read(), e.dqkv, errors.dqkv);
+  checker.Within("dbias", c.dbias.Read(), e.dbias, errors.dbias);
 }
 
 template <typename T>
 void CheckShape(Checker& checker, const AttentionShape& shape, bool with_bias = false,
                 double dropout = 0) {
   Case<T> c(shape, with_bias ? BiasNoise(shape) : std::vector<float>(), dropout);
-  CheckCase(checker, c, ExpectedOf(c));
+  CheckCase(checker, c);
 }
 
 template <typename T>
@@ -143,15 +122,13 @@ void CheckLarge(Checker& checker, size_t dim) {
 }
 
 // Scores in the thousands: nothing overflows, and the softmax picks a single key, or two if they
-// are close. Plain bf16 cannot serve as the bound here, because it rounds scores by several units.
+// are close.
 template <typename T>
 void CheckLargeScores(Checker& checker, const AttentionShape& shape) {
   const std::string dim = std::to_string(shape.head_dim);
   if (!checker.Begin(std::string("attention/large_scores/") + NameOf<T>() + "/" + dim)) return;
   Case<T> c(shape, {}, 0, 1000.0f);
-  Expected e = ExpectedOf(c);
-  e.out_bound = e.dqkv_bound = std::is_same_v<T, Bf16> ? 4 * kRounding<Bf16> : 0.001;
-  CheckCase(checker, c, e);
+  CheckCase(checker, c);
 }
 
 // All scores are near -300. Their exponentials would all vanish relative to a maximum that no key
@@ -163,11 +140,7 @@ void CheckLowScores(Checker& checker) {
   std::vector<float> bias = BiasNoise(shape);
   for (float& b : bias) b -= 300.0f;
   Case<T> c(shape, bias, 0);
-  Expected e = ExpectedOf(c);
-  // A float near 300 log2(e) is off by up to 256 roundings; plain bf16 is off by a whole unit.
-  e.out_bound = e.dqkv_bound = e.dbias_bound =
-      std::is_same_v<T, Bf16> ? 4 * kRounding<Bf16> : 1024 * kRounding<float>;
-  CheckCase(checker, c, e);
+  CheckCase(checker, c);
 }
 
 // No query sees the first half of the keys. In float that half is one block of keys.
@@ -180,7 +153,7 @@ void CheckExcludedKeys(Checker& checker) {
     if (i % 64 < 32) bias[i] = -INFINITY;
   }
   Case<T> c(shape, bias, 0);
-  CheckCase(checker, c, ExpectedOf(c));
+  CheckCase(checker, c);
 }
 
 template <typename Change>

@@ -22,8 +22,8 @@ void CheckShape(Checker& checker, const reference::ImageShape& shape, size_t str
   std::vector<double> packed(shape.samples * shape.patches() * values), expected(out.size());
   reference::NormalizeImages(bytes.data(), shape, pixels, packed.data());
   for (size_t i = 0; i < packed.size(); ++i) expected[i / values * stride + i % values] = packed[i];
-  // The bound covers a multiplication and a sum in float, then rounding to T.
-  checker.Close("patches", out.Read(), expected, kRounding<T> + 4 * kRounding<float>);
+  // The product is up to 1.7 times as large as the patches typically are; then there is a sum.
+  checker.Close("patches", out.Read(), expected, 3 * kRounding<float>);
 }
 
 template <typename T>

@@ -51,26 +51,62 @@ double CheckNorm(Checker& checker, Case& c) {
                                   nullptr);
       },
       c.norm);
-  double squares = 0;
-  for (double g : ToDoubles(c.gradient.initial())) squares += g * g;
-  checker.Close("norm", c.norm.Read(), {std::sqrt(squares)}, 1e-13);
-  return std::sqrt(squares);
+  long double squares = 0;  // In double, the sum of 5,003 would be the less exact one.
+  for (double g : ToDoubles(c.gradient.initial())) squares += static_cast<long double>(g) * g;
+  const auto expected = static_cast<double>(std::sqrt(squares));
+  // Up to 40 sums in double in a row.
+  checker.Close("norm", c.norm.Read(), {expected}, 40 * 0x1p-53);
+  return expected;
 }
 
-// The reference's results in double, updated run by run.
-struct Expected {
-  std::vector<double> parameter, m, v;
+// One value each of a parameter, or one array each.
+template <typename T>
+struct State {
+  T parameter, m, v;
 };
 
+// The reference's results in double, and how far those in float may be from them.
+struct Expected {
+  State<std::vector<double>> result, error;
+};
+
+// The errors of one parameter, which goes from `old` to `result` by the gradient g. An update has
+// about ten operations.
+State<double> ErrorsOf(const reference::AdamwScalars<double>& s, double g, const State<double>& old,
+                       const State<double>& result) {
+  constexpr double kUnit = kRounding<float>, kVanished = 0x1p-126;
+  // As floats, beta1 and beta2 are off, and so are the weights of m and g, of v and g * g.
+  const double beta1 = std::abs(static_cast<float>(s.beta1) - s.beta1);
+  const double beta2 = std::abs(static_cast<float>(s.beta2) - s.beta2);
+  const double m = beta1 * std::abs(old.m - g) +
+                   5 * kUnit * (s.beta1 * std::abs(old.m) + (1 - s.beta1) * std::abs(g));
+  const double v = beta2 * std::abs(old.v - g * g) + 8 * kUnit * result.v;
+  const double step =
+      s.learning_rate * s.correction1 / (std::sqrt(result.v) * s.sqrt_correction2 + s.epsilon);
+  const double of_root = result.v > 0 ? v / (2 * result.v) : 0;
+  const double update = step * (m + std::abs(result.m) * (of_root + 10 * kUnit)) +
+                        3 * kUnit * std::abs(s.decay * old.parameter);
+  return {update + kUnit * std::abs(result.parameter), m + kVanished, v + kVanished};
+}
+
 Expected Update(const Case& c, const Rates& rates, double gradient_scale) {
-  Expected e{ToDoubles(c.parameter.initial()), ToDoubles(c.m.initial()), ToDoubles(c.v.initial())};
+  Expected e;
+  State<std::vector<double>>& r = e.result;
+  r = {ToDoubles(c.parameter.initial()), ToDoubles(c.m.initial()), ToDoubles(c.v.initial())};
   const auto gradient = ToDoubles(c.gradient.initial());
   for (size_t at = 0; at < c.count(); at += cuda::kDecayRun) {
     const double decay = c.decays.initial()[at / cuda::kDecayRun] != 0 ? rates.decay_rate : 0.0;
     const auto scalars = reference::AdamwScalars<double>::ForStep(rates.step, rates.learning_rate,
                                                                   decay, gradient_scale);
-    reference::Adamw(scalars, gradient.data() + at, std::min(cuda::kDecayRun, c.count() - at),
-                     e.parameter.data() + at, e.m.data() + at, e.v.data() + at);
+    for (size_t i = at; i < std::min(at + cuda::kDecayRun, c.count()); ++i) {
+      const State<double> old{r.parameter[i], r.m[i], r.v[i]};
+      reference::Adamw(scalars, &gradient[i], 1, &r.parameter[i], &r.m[i], &r.v[i]);
+      const State<double> error =
+          ErrorsOf(scalars, gradient[i] * gradient_scale, old, {r.parameter[i], r.m[i], r.v[i]});
+      e.error.parameter.push_back(error.parameter);
+      e.error.m.push_back(error.m);
+      e.error.v.push_back(error.v);
+    }
   }
   return e;
 }
@@ -91,12 +127,10 @@ Expected CheckCase(Checker& checker, Case& c, const Rates& rates) {
   checker.RunTwice([&] { return Launch(c, scalars, device_norm); }, c.parameter, c.m, c.v, c.copy);
   const bool clip = clip_norm > 0 && norm * kScale > clip_norm;
   const Expected e = Update(c, rates, clip ? clip_norm / norm : kScale);
-  // The kernel does about ten operations in float. As a float, beta2 = 0.999 is off by 2e-8, which
-  // is 2e-5 of 1 - beta2.
-  checker.Close("parameter", c.parameter.Read(), e.parameter, 1e-5);
-  checker.Close("m", c.m.Read(), e.m, 1e-6);
-  checker.Close("v", c.v.Read(), e.v, 2e-5);
-  checker.Close("copy", c.copy.Read(), ToDoubles(c.parameter.Read()), kRounding<Bf16>);
+  checker.Within("parameter", c.parameter.Read(), e.result.parameter, e.error.parameter);
+  checker.Within("m", c.m.Read(), e.result.m, e.error.m);
+  checker.Within("v", c.v.Read(), e.result.v, e.error.v);
+  checker.Close("copy", c.copy.Read(), ToDoubles(c.parameter.Read()), 0);  // It is only rounded.
   return e;
 }
 
@@ -114,11 +148,13 @@ void CheckSmallDecay(Checker& checker) {
   size_t count = 0;
   for (size_t i = 0; i < c.count(); ++i) {
     if (c.decays.initial()[i / cuda::kDecayRun] == 0) continue;
-    sum += (actual[i] - e.parameter[i]) / e.parameter[i];
+    sum += (actual[i] - e.result.parameter[i]) / e.result.parameter[i];
     ++count;
   }
-  // 2e-8 is the mean rounding error of one parameter; the mean over 2,500 of them is smaller.
-  checker.Bound("mean error of decay", std::abs(sum / double(count)), 3e-9);
+  // The rounding of one parameter has a standard deviation of 0.42 units; the mean over 2,500 of
+  // them has a fiftieth of that. The error is within three deviations.
+  checker.Bound("mean error of decay", std::abs(sum / double(count)),
+                3 * 0.42 / 50 * kRounding<float>);
 }
 
 // Checks the first step, with gradients near epsilon and then all zero.

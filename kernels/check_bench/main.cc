@@ -66,8 +66,15 @@ std::optional<Options> Parse(int argc, char** argv) {
 }
 
 #if defined(PENSTOCK_SIMT_EMULATION)
-std::optional<std::string> DeviceName() { return "emulation"; }
+std::optional<std::string> DeviceName() {
+  if (const char* name = simt::ArithmeticName()) return name;
+  std::fputs("kernels_check_bench: skipped, this CPU has no FMA\n", stderr);
+  return std::nullopt;
+}
 void LimitShared(unsigned bytes) { simt::SetMostShared(std::min(bytes, simt::kMostShared)); }
+// Errors are derived for a GPU's arithmetic. The emulation that is as inexact must stay within
+// them, so that a GPU's bounds have a margin of two.
+double Margin() { return simt::kArithmeticIsInexact ? 1 : 2; }
 // Timings of the emulation say nothing about a GPU.
 std::vector<Measurement> Benchmarks(BlockLimit&) { return {}; }
 #else
@@ -80,6 +87,7 @@ std::optional<std::string> DeviceName() {
   return std::nullopt;
 }
 void LimitShared(unsigned) {}  // A GPU's limit cannot be lowered.
+double Margin() { return 2; }
 std::vector<Measurement> Benchmarks(BlockLimit& limit) { return RunBenchmarks(limit); }
 #endif
 
@@ -106,7 +114,7 @@ void RunChecks(Checker& checker) {
 }
 
 std::vector<Outcome> Checks(const std::string& prefix, BlockLimit& limit) {
-  Checker checker(prefix, limit);
+  Checker checker(prefix, Margin(), limit);
   RunChecks(checker);
   if (checker.names().empty())
     checker.True("no check has a name that begins with " + prefix, false);
@@ -115,7 +123,7 @@ std::vector<Outcome> Checks(const std::string& prefix, BlockLimit& limit) {
 
 void List() {
   BlockLimit limit(std::numeric_limits<unsigned>::max());
-  Checker checker("", limit, /*only_names=*/true);
+  Checker checker("", Margin(), limit, /*only_names=*/true);
   RunChecks(checker);
   for (const std::string& name : checker.names()) std::printf("%s\n", name.c_str());
 }
@@ -123,13 +131,21 @@ void List() {
 // Prints the failures and returns their number.
 int PrintChecks(const std::vector<Outcome>& outcomes) {
   int failures = 0;
+  const Outcome* closest = nullptr;  // To its bound; exact comparisons have none.
   for (const Outcome& o : outcomes) {
+    const bool is_closer =
+        closest == nullptr || o.error * closest->bound > closest->error * o.bound;
+    if (o.bound > 0 && is_closer) closest = &o;
     if (o.passed()) continue;
     ++failures;
     std::printf("FAILED %s: %s: error %.3g, bound %.3g\n", o.check.c_str(), o.what.c_str(), o.error,
                 o.bound);
   }
   std::printf("%zu comparisons, %d failed\n", outcomes.size(), failures);
+  if (closest != nullptr) {
+    std::printf("closest to its bound: %s: %s: error %.3g, bound %.3g\n", closest->check.c_str(),
+                closest->what.c_str(), closest->error, closest->bound);
+  }
   return failures;
 }
 

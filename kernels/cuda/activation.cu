@@ -30,7 +30,7 @@ struct GeluTanh {
 struct GeluErf {
   static constexpr float kInverseRoot2 = 0.70710678118654752f;
   static constexpr float kDensityAt0 = 0.39894228040143268f;  // 1 / sqrt(2 pi).
-  PENSTOCK_DEVICE static float Cdf(float x) { return 0.5f * erfcf(-kInverseRoot2 * x); }
+  PENSTOCK_DEVICE static float Cdf(float x) { return 0.5f * simt::Erfc(-kInverseRoot2 * x); }
   PENSTOCK_DEVICE static float Value(float x) { return x * Cdf(x); }
   PENSTOCK_DEVICE static float Slope(float x) {
     return Cdf(x) + x * kDensityAt0 * simt::Exp2(-0.5f * kLog2E * x * x);

@@ -116,7 +116,7 @@ PENSTOCK_DEVICE RowStatistics Finish(const Softmax& softmax) {
   RowStatistics rows;
   PENSTOCK_UNROLL for (int r = 0; r < 2; ++r) {
     const float sum = SumQuad(softmax.sum.v[r]);
-    rows.log_sum.v[r] = E::Unit() * softmax.largest.v[r] + log2f(sum);
+    rows.log_sum.v[r] = E::Unit() * softmax.largest.v[r] + simt::Log2(sum);
     rows.mean.v[r] = SumQuad(softmax.dot.v[r]) / sum;
   }
   return rows;

@@ -39,7 +39,8 @@ PENSTOCK_DEVICE float LargestOf(const T* row, size_t classes) {
 template <typename T>
 PENSTOCK_DEVICE float ExponentialSumOf(const T* row, size_t classes, float largest) {
   float sum = 0;
-  for (size_t c = Lane(); c < classes; c += simt::kWarp) sum += expf(ToFloat(row[c]) - largest);
+  for (size_t c = Lane(); c < classes; c += simt::kWarp)
+    sum += simt::Exp(ToFloat(row[c]) - largest);
   return SumLanes(sum);
 }
 
@@ -65,7 +66,7 @@ PENSTOCK_KERNEL void ClassifyKernel(const T* logits, const float* targets, size_
     const float sum = ExponentialSumOf(row, classes, largest);
     const float ahead = ClassesAhead(row, classes, target);
     if (Lane() != 0) continue;
-    results[2 * b] = is_class ? logf(sum) + (largest - ToFloat(row[target])) : NAN;
+    results[2 * b] = is_class ? simt::Log(sum) + (largest - ToFloat(row[target])) : NAN;
     results[2 * b + 1] = is_class ? ahead : static_cast<float>(classes);
   }
 }
@@ -89,7 +90,7 @@ PENSTOCK_KERNEL void CrossEntropyBackwardKernel(const T* logits, const float* ta
     const float sum = ExponentialSumOf(row, classes, largest), target = targets[b];
     const float factor = reference::IsClass(target, classes) ? w : NAN;
     for (size_t c = Lane(); c < classes; c += simt::kWarp) {
-      const float p = expf(ToFloat(row[c]) - largest) / sum;
+      const float p = simt::Exp(ToFloat(row[c]) - largest) / sum;
       const float hit = static_cast<float>(c) == target ? 1.0f : 0.0f;
       gradient[c] = FromFloat<T>((p - hit) * factor);
     }

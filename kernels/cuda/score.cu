@@ -1,7 +1,5 @@
 #include "kernels/cuda/score.h"
 
-#include <cmath>
-
 #include "kernels/cuda/geometry.h"
 #include "kernels/numeric/bf16.h"
 #include "kernels/simt/items.h"
@@ -13,7 +11,7 @@ namespace {
 template <typename T>
 PENSTOCK_KERNEL void ScoreKernel(const T* scores, size_t stride, size_t rows, float* prediction) {
   for (size_t r = simt::FirstItem(); r < rows; r += simt::ItemStride()) {
-    prediction[r] = tanhf(ToFloat(scores[r * stride]));
+    prediction[r] = simt::Tanh(ToFloat(scores[r * stride]));
   }
 }
 

@@ -112,6 +112,11 @@ PENSTOCK_DEVICE float Exp2(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
+PENSTOCK_DEVICE float Exp(float x) { return expf(x); }
+PENSTOCK_DEVICE float Log(float x) { return logf(x); }
+PENSTOCK_DEVICE float Log2(float x) { return log2f(x); }
+PENSTOCK_DEVICE float Tanh(float x) { return tanhf(x); }
+PENSTOCK_DEVICE float Erfc(float x) { return erfcf(x); }
 
 }  // namespace penstock::simt
 

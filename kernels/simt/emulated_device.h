@@ -9,13 +9,12 @@
 #ifndef PENSTOCK_KERNELS_SIMT_EMULATED_DEVICE_H_
 #define PENSTOCK_KERNELS_SIMT_EMULATED_DEVICE_H_
 
-#include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <type_traits>
 
+#include "kernels/simt/arithmetic.h"
 #include "kernels/simt/emulated_runtime.h"
 
 #define PENSTOCK_KERNEL
@@ -87,8 +86,6 @@ void CopyAsyncWait();
 
 inline constexpr bool kSaveRegisters = true;
 inline unsigned Anew(unsigned x) { return x; }
-
-inline float Exp2(float x) { return std::exp2(x); }
 
 }  // namespace penstock::simt
 

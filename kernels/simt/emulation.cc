@@ -123,6 +123,7 @@ cudaError_t RunGrid(const Grid& grid, const std::function<void()>& thread) {
   if (grid.threads == 0 || grid.threads > kMostThreads || grid.shared > most_shared) {
     return cudaErrorInvalidValue;
   }
+  const KernelArithmetic arithmetic;
   block.grid = grid;
   block.shared.reset(new unsigned char[grid.shared]);
   while (block.lanes.size() < grid.threads) block.lanes.push_back(std::make_unique<Lane>());
@@ -208,13 +209,16 @@ void MmaBf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
   };
   const unsigned lane = Thread() % kWarp, g = lane / 4, t = lane % 4;
   for (unsigned i = 0; i < 4; ++i) {
-    float sum = 0;
+    float x[16], y[16];
     for (unsigned k = 0; k < 16; k += 2) {
-      const uint32_t x = word(4 * g + k % 8 / 2, i / 2 + 2 * (k / 8));
-      const uint32_t y = word(4 * (2 * t + i % 2) + k % 8 / 2, 4 + k / 8);
-      sum += Low(x) * Low(y) + High(x) * High(y);
+      const uint32_t left = word(4 * g + k % 8 / 2, i / 2 + 2 * (k / 8));
+      const uint32_t right = word(4 * (2 * t + i % 2) + k % 8 / 2, 4 + k / 8);
+      x[k] = Low(left);
+      x[k + 1] = High(left);
+      y[k] = Low(right);
+      y[k + 1] = High(right);
     }
-    c[i] += sum;
+    c[i] = AddProducts(c[i], x, y);
   }
 }
 

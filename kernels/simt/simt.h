@@ -12,7 +12,7 @@
 //   LoadMatrices(r, row) LoadMatricesTransposed   ldmatrix .x4
 //   MmaBf16(c, a, b)                              mma m16n8k16, fp32 sums
 //   CopyAsync16(to, from, valid) CopyAsyncWait()  16 bytes to shared memory; zeros if not valid
-//   Exp2(x)
+//   Exp2(x) Exp(x) Log(x) Log2(x) Tanh(x) Erfc(x)
 #ifndef PENSTOCK_KERNELS_SIMT_SIMT_H_
 #define PENSTOCK_KERNELS_SIMT_SIMT_H_
 
