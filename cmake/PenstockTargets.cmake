@@ -147,19 +147,24 @@ function(penstock_fuzzer name)
   add_dependencies(fuzzers ${name})
 endfunction()
 
-function(penstock_binary name)
-  penstock_program(${name} ${ARGN})
-  if(PENSTOCK_PORTABLE)
-    # cmake/portable/licenses.py reads from the map which libraries are inside.
-    target_link_options(${name} PRIVATE -Wl,--gc-sections -Wl,--as-needed -s
-      -Wl,-Map=$<TARGET_FILE:${name}>.map)
-  endif()
+# For PENSTOCK_PORTABLE: a stripped program that needs only glibc, or nothing with PENSTOCK_STATIC.
+function(penstock_link_portably name)
+  target_link_options(${name} PRIVATE -Wl,--gc-sections -Wl,--as-needed -s)
   if(PENSTOCK_STATIC)
     target_link_libraries(${name} PRIVATE penstock_no_modules)
     target_link_options(${name} PRIVATE -static-pie)
-  elseif(PENSTOCK_PORTABLE)
+  else()
     target_link_libraries(${name} PRIVATE penstock_older_glibc)
     target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
+endfunction()
+
+function(penstock_binary name)
+  penstock_program(${name} ${ARGN})
+  if(PENSTOCK_PORTABLE)
+    penstock_link_portably(${name})
+    # cmake/portable/licenses.py reads from the map which libraries are inside.
+    target_link_options(${name} PRIVATE -Wl,-Map=$<TARGET_FILE:${name}>.map)
   endif()
   install(TARGETS ${name} RUNTIME COMPONENT programs)
   if(NOT PENSTOCK_SANITIZE)
