@@ -1,122 +1,101 @@
-"""Checks that the GPU trains correctly: the part `bits` of bench/gpu/run.
+"""The stage `bits` of bench/gpu/contact: checks that the GPU trains correctly.
 
 It compares the loss of each step with the CPU's on the same records. It also compares weights, which
 must not depend on graphs, on the run, on a stop and resume, on the number of steps launched at once,
 or on the number of ranks. A difference is a failure.
 """
 import dataclasses
-import hashlib
 import pathlib
-import struct
 import tempfile
 
-from training import LeftOut, train
+import compare
+from training import losses
 
-# Batch and steps of each model. They are small, because the CPU trains the same.
-MODELS = {"tiny": (512, 12), "default": (64, 6), "large": (16, 4)}
 # Options that must give the same weights as a run with none of them.
 SAME_BITS = {"again": (), "no_graph": ("--no-graph",), "steps_per_launch": ("--steps-per-launch", 3)}
-RANKS = {f"ranks_{ranks}": ranks for ranks in (2, 4, 8)}
-# Options that make the loss smooth. One that jumps would amplify rounding.
-GENTLY = ("--seed", 5, "--clip-norm", 1, "--lr", 1e-4, "--warmup-steps", 10)
-# Maximum relative difference of a step's loss. In bf16 it comes from rounding, amplified by AdamW.
-# In fp32 only the order of additions differs: two libraries for the CPU's products are 5e-8 apart.
-MOST_DIFFERENCE = {"fp32": 1e-4, "bf16": 0.03}
-
-
-def weights_hash(folder):
-    """SHA-256 of the parameters and moments of a folder's newest checkpoint, and its step."""
-    newest = sorted(pathlib.Path(folder).glob("step-*.ckpt"))[-1]
-    data = newest.read_bytes()
-    _, _, json_size, size = struct.unpack_from("<8sIIQ", data)
-    return newest.stem, hashlib.sha256(data[24 + json_size:24 + json_size + size]).hexdigest()
 
 
 class Runs:
-    """Short trainings of one model."""
+    """Short trainings of one model. The plain run is kept, and the others are compared with it."""
 
-    def __init__(self, setting, model, seconds_left):
-        self.setting, self.model, self.seconds_left = setting, model, seconds_left
-        self.batch, self.steps = MODELS[model]
+    def __init__(self, setting, model, stage, folder):
+        self.setting, self.model, self.stage = setting, model, stage
+        self.batch, self.steps = setting.sizes.bits[model]
+        self.folder = pathlib.Path(folder)
+        self.plain = None  # The losses and the checkpoint of the plain run.
 
     def losses(self, setting, *options, steps=None, ranks=1):
-        """The loss of each step. Raises LeftOut, or RuntimeError if the training failed."""
-        found = train(setting, self.model, self.batch, steps or self.steps, *GENTLY, *options,
-                      seconds_left=self.seconds_left, ranks=ranks)
-        if "left_out" in found:
-            raise LeftOut(found["left_out"])
-        if "failed" in found:
-            raise RuntimeError(found["failed"])
-        return [step["loss"] for step in found["step_events"]]
+        return losses(setting, self.model, self.batch, steps or self.steps, *options,
+                      seconds_left=self.stage.seconds_left, ranks=ranks)
 
     def weights(self, *options, stop_at=None, ranks=1):
-        """(losses of the last run, (step, hash)) of a training; in two runs if `stop_at` is set."""
-        with tempfile.TemporaryDirectory(prefix="penstock-bits-") as folder:
+        """Returns (losses of the last run, its checkpoint) of a training; in two runs if `stop_at` is
+        set."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             args = ("--checkpoint-dir", folder, *options)
             if stop_at:
                 self.losses(self.setting, *args, steps=stop_at)
-            losses = self.losses(self.setting, *args, ranks=ranks)
-            return losses, weights_hash(folder)
+            found = self.losses(self.setting, *args, ranks=ranks)
+            return found, compare.Checkpoint(folder)
+
+    def run_plain(self):
+        """Trains on the GPU without further options."""
+        self.plain = self.weights()
+        return {"passed": True, "weights": self.plain[1].hash()}
+
+    def same_bits(self, *options, **how):
+        found, weights = self.weights(*options, **how)
+        wrong = {"loss": compare.same_losses(found, self.plain[0]),
+                 "weight": weights.first_difference(self.plain[1])}
+        wrong = {what: place for what, place in wrong.items() if place}
+        return {"passed": not wrong, "weights": weights.hash(), **({"first_wrong": wrong} if wrong else {})}
 
 
-def difference(ours, theirs):
-    """The largest relative difference of a step's loss."""
-    return max(abs(a - b) / abs(b) for a, b in zip(ours, theirs, strict=True))
-
-
-def outcome(compare):
-    """The result of `compare`, with "passed"; or why it was left out, which does not count as passed."""
-    try:
-        return compare()
-    except LeftOut as why:
-        return {"left_out": str(why)}
-    except RuntimeError as error:
-        return {"passed": False, "error": str(error)}
-
-
-def beside_cpu(runs, cpu, setting):
-    """Compares the losses of `setting` with the CPU's in fp32."""
-    found = difference(runs.losses(setting), cpu)
-    most = MOST_DIFFERENCE[setting.precision]
-    return {"passed": found <= most, "largest_relative_difference": found, "at_most": most}
-
-
-def same_bits(runs, plain, *options, **how):
-    losses, weights = runs.weights(*options, **how)
-    same = weights == plain[1] and losses == plain[0][-len(losses):]
-    return {"passed": same, "weights": weights[1]}
-
-
-def compare_model(setting, model, seconds_left, variants):
-    """{comparison: {"passed": ...}} of one model."""
-    runs = Runs(setting, model, seconds_left)
-    fp32 = dataclasses.replace(setting, precision="fp32")
-    cpu = dataclasses.replace(fp32, device="cpu")
-    found = {}
-    first = outcome(lambda: {"passed": True, "cpu": runs.losses(cpu), "plain": runs.weights()})
-    if not first.get("passed"):
-        return {"runs": first}
-    expected, plain = first["cpu"], first["plain"]
-    found["fp32_beside_cpu"] = outcome(lambda: beside_cpu(runs, expected, fp32))
-    found[f"{setting.precision}_beside_cpu"] = outcome(lambda: beside_cpu(runs, expected, setting))
-    for name, options in variants.items():
-        found[name] = outcome(lambda options=options: same_bits(runs, plain, *options))
-    for name, ranks in RANKS.items():
-        found[name] = outcome(lambda ranks=ranks: same_bits(runs, plain, ranks=ranks))
-    found["resumed"] = outcome(lambda: same_bits(runs, plain, stop_at=runs.steps // 2))
+def record(runs, name, run):
+    """Runs one comparison and puts its outcome into the stage's file."""
+    runs.stage.begin(f"{runs.model} {name}")
+    found = compare.outcome(run)
+    runs.stage.put(found, "bits", runs.model, name)
+    if compare.failed(found):
+        runs.stage.fail(f"bits {runs.model} {name}, batch {runs.batch}: {found}")
+    else:
+        runs.stage.say(f"{runs.model} {name}: {found.get('left_out', 'passed')}")
     return found
 
 
-def compare_all(setting, seconds_left, variants=None):
-    """{model: its comparisons}, and whether all passed. Models without enough time are "left_out"."""
-    results, passed = {}, True
-    for model in MODELS:
-        if seconds_left() < 20:
-            results[model] = {"left_out": "out of time"}
-            continue
-        found = compare_model(setting, model, seconds_left, SAME_BITS if variants is None else variants)
-        results[model] = found
-        failed = [name for name, one in found.items() if not one.get("passed", "left_out" in one)]
-        passed &= not failed
-        print(f"bits {model}: {'FAILED: ' + ', '.join(failed) if failed else 'passed'}", flush=True)
-    return results, passed
+def beside_cpu(runs, setting, cpu):
+    return compare.losses_beside_cpu(setting, runs.losses(setting), cpu)
+
+
+def compare_one_rank(runs, variants):
+    setting = runs.setting
+    fp32 = dataclasses.replace(setting, precision="fp32")
+    cpu = record(runs, "cpu", lambda: {"passed": True, "losses": runs.losses(
+        dataclasses.replace(fp32, device="cpu"))})
+    if cpu.get("passed"):
+        record(runs, "fp32_beside_cpu", lambda: beside_cpu(runs, fp32, cpu["losses"]))
+        record(runs, f"{setting.precision}_beside_cpu",
+               lambda: beside_cpu(runs, setting, cpu["losses"]))
+    record(runs, "plain", runs.run_plain)
+    if runs.plain is None:
+        return
+    for name, options in variants.items():
+        record(runs, name, lambda options=options: runs.same_bits(*options))
+    record(runs, "resumed", lambda: runs.same_bits(stop_at=runs.steps // 2))
+
+
+def compare_ranks(runs):
+    if runs.plain is None:
+        return
+    for ranks in runs.setting.sizes.ranks:
+        record(runs, f"ranks_{ranks}", lambda ranks=ranks: runs.same_bits(ranks=ranks))
+
+
+def run(setting, stage, variants=None):
+    """Compares all models. Ranks that share the GPU come last, because they take longest."""
+    with tempfile.TemporaryDirectory(prefix="penstock-bits-") as folder:
+        models = [Runs(setting, model, stage, folder) for model in setting.sizes.bits]
+        for runs in models:
+            compare_one_rank(runs, SAME_BITS if variants is None else variants)
+        for runs in models:
+            compare_ranks(runs)

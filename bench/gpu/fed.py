@@ -1,4 +1,4 @@
-"""Measures what feeding the GPU takes: the part `fed` of bench/gpu/run.
+"""The stage `fed` of bench/gpu/contact: measures what feeding the GPU takes.
 
 A penstock-server on this machine serves packed records over gRPC and through shared memory. The time
 that the training waits, and the CPU time of the server, tell how many server cores one GPU needs.
@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-from model import MODELS, WARM_UP
+from model import put
 from training import missing, train
 
 STARTS_WITHIN = 60  # Time limit in seconds.
@@ -19,14 +19,14 @@ WAYS = {"grpc": ("--no-shm",), "shared_memory": ()}
 
 
 def cpu_seconds(pid):
-    """User and system time of a process."""
+    """Returns the user and system time of a process."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextlib.contextmanager
 def server(setting, folder):
-    """(process, address) of a server that serves the data both ways."""
+    """Yields (process, address) of a server that serves the data both ways."""
     address = pathlib.Path(folder) / "address"
     with open(pathlib.Path(folder) / "log", "w") as log:
         process = subprocess.Popen(
@@ -46,10 +46,9 @@ def server(setting, folder):
         process.wait()
 
 
-def figures(found, model, server_seconds):
-    """The figures of a training whose server took so much CPU time."""
-    batch = MODELS[model][3]
-    steps = [step["times_s"] for step in found["step_events"]][WARM_UP:]
+def figures(found, batch, warm_up, server_seconds):
+    """Returns the figures of a training whose server took so much CPU time."""
+    steps = [step["times_s"] for step in found["step_events"]][warm_up:]
     rate = batch / statistics.median(sum(step.values()) for step in steps)
     per_core = found["positions"] / server_seconds if server_seconds > 0 else None
     return {"positions_per_second": rate,
@@ -60,10 +59,10 @@ def figures(found, model, server_seconds):
 
 
 def measure(setting, model, way, seconds_left):
-    """The figures of one training that a new server feeds, or why there are none."""
+    """Returns the figures of one training that a new server feeds, or why there are none."""
     if seconds_left() < 10:
         return {"left_out": "out of time"}
-    *_, batch, steps = MODELS[model]
+    *_, batch, steps = setting.sizes.rates[model]
     try:
         with tempfile.TemporaryDirectory(prefix="penstock-fed-") as folder, \
                 server(setting, folder) as (process, address):
@@ -72,15 +71,13 @@ def measure(setting, model, way, seconds_left):
                           seconds_left=seconds_left)
             if missing(found):
                 return found
-            return figures(found, model, cpu_seconds(process.pid) - before)
+            return figures(found, batch, setting.sizes.warm_up, cpu_seconds(process.pid) - before)
     except (OSError, RuntimeError) as error:
         return {"failed": str(error)}
 
 
-def measure_all(setting, seconds_left):
-    """{model: {way: figures}}."""
-    results = {}
-    for model in MODELS:
-        results[model] = {way: measure(setting, model, way, seconds_left) for way in WAYS}
-        print(f"fed {model}: {results[model]}", flush=True)
-    return results
+def run(setting, stage):
+    for model in setting.sizes.rates:
+        for way in WAYS:
+            stage.begin(f"{model} {way}")
+            put(stage, measure(setting, model, way, stage.seconds_left), "fed", model, way)

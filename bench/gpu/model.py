@@ -1,34 +1,25 @@
-"""Measures the rates of penstock-train on the GPU, by model: the part `model` of bench/gpu/run.
+"""The stage `model` of bench/gpu/contact: measures the rates of penstock-train by model.
 
 A machine with a GPU may have no gRPC to build penstock-train with, so the portable programs
 (docs/guides/portable.md) run there. They read copies of the sample in their own process (`local:`).
 """
-import json
-import pathlib
 import statistics
-import subprocess
-import tempfile
 
-from training import NO_MEMORY, LIMIT, missing, no_end, train
+from first import products
+from training import NO_MEMORY, missing, train
 
-# Each model's layers, dim, hidden, batch and steps.
-MODELS = {"tiny": (4, 64, 128, 16384, 60), "default": (8, 256, 512, 16384, 30),
-          "large": (12, 512, 2048, 4096, 30)}
-WARM_UP = 5  # Number of steps in which libraries load, plans are chosen and the graph is captured.
-TRACED = 5  # Number of steps that are traced.
-# Virtual shards to try. The cost of `deterministic` is relative to `fast`. Nothing fixes the number
-# of shards of `fast`, so it has as few as memory allows.
-REDUCTIONS = {"deterministic": (8,), "fast": (1, 2, 4)}
+REDUCTIONS = ("deterministic", "fast")
 
 
-def records():
-    """The largest number of records that one training reads."""
-    return max(batch * steps for *_, batch, steps in MODELS.values())
+def shards_of(setting, reduction):
+    """Returns the numbers of virtual shards to try. The cost of `deterministic` is relative to `fast`.
+    Nothing fixes the number of shards of `fast`, so it has as few as memory allows."""
+    return (setting.sizes.shards,) if reduction == "deterministic" else setting.sizes.fast_shards
 
 
 def flops_per_position(layers, dim, hidden):
-    """FLOPs of the matrix products of a forward and a backward pass over 64 tokens. The backward pass
-    has twice those of the forward pass."""
+    """Returns the FLOPs of the matrix products of a forward and a backward pass over 64 tokens. The
+    backward pass has twice those of the forward pass."""
     tokens, features = 64, 34
     block = 2 * tokens * dim * (4 * dim + 2 * hidden) + 4 * tokens * tokens * dim
     head = 2 * dim * (dim + 1)
@@ -36,13 +27,14 @@ def flops_per_position(layers, dim, hidden):
 
 
 def measure(setting, model, reduction, shards, seconds_left):
-    """The figures of one training, or why there are none."""
-    layers, dim, hidden, batch, steps = MODELS[model]
-    found = train(setting, model, batch, steps, "--reduction", reduction, "--virtual-shards", shards,
+    """Returns the figures of one training, or why there are none."""
+    layers, dim, hidden, batch, steps = setting.sizes.rates[model]
+    found = train(setting, model, batch, steps, "--reduction", reduction, shards=shards,
                   seconds_left=seconds_left)
     if missing(found):
         return found
-    seconds = [sum(step["times_s"].values()) for step in found["step_events"]][WARM_UP:]
+    seconds = [sum(step["times_s"].values())
+               for step in found["step_events"]][setting.sizes.warm_up:]
     rate = batch / statistics.median(seconds)
     return {"batch": batch, "virtual_shards": shards, "steps": len(seconds),
             "positions_per_second": rate,
@@ -53,8 +45,8 @@ def measure(setting, model, reduction, shards, seconds_left):
 
 
 def measure_reduction(setting, model, reduction, seconds_left):
-    """The figures with the first number of shards that memory allows."""
-    for shards in REDUCTIONS[reduction]:
+    """Returns the figures with the first number of shards that memory allows."""
+    for shards in shards_of(setting, reduction):
         if seconds_left() < 10:
             return {"left_out": "out of time"}
         found = measure(setting, model, reduction, shards, seconds_left)
@@ -63,67 +55,44 @@ def measure_reduction(setting, model, reduction, seconds_left):
     return found
 
 
-def shares(device):
-    """The shares of time in which a summary's "device" was busy and idle. None means unknown."""
-    times = device["sum"]
-    idle = {what: times.get(f"idle_{what}_us") for what in ("before", "between_launches", "inside")}
-    whole = times["busy_us"] + sum(value or 0 for value in idle.values())
-    return {"source": device["source"], "steps": times["steps"],
-            "step_ms": whole / times["steps"] / 1e3, "busy": times["busy_us"] / whole,
-            **{f"idle_{what}": None if value is None else value / whole
-               for what, value in idle.items()}}
+def measure_products(setting, model, seconds_left):
+    """Returns the rate of cuBLASLt with one shard of the deterministic step."""
+    return products(setting, model, setting.sizes.rates[model][3] // setting.sizes.shards, seconds_left)
 
 
-def trace(setting, model, seconds_left):
-    """Idle time between step graphs and inside them. The run is separate, because tracing costs time."""
-    if seconds_left() < 10:
-        return {"left_out": "out of time"}
-    first, last = WARM_UP + 1, WARM_UP + 1 + TRACED
-    found = train(setting, model, MODELS[model][3], last, "--profile-steps", f"{first}:{last}",
-                  seconds_left=seconds_left)
-    if missing(found):
-        return found
-    notes = [line for line in found["stderr"].splitlines() if "--profile-steps: " in line]
-    if "device" not in found:
-        return {"left_out": " ".join(notes)[:300] or "no GPU was traced"}
-    return {**shares(found["device"]), "notes": notes}
-
-
-def products(setting, model, seconds_left):
-    """The rate of cuBLASLt with the model's products alone, for one shard of the deterministic step."""
-    batch, (shards, *_) = MODELS[model][3], REDUCTIONS["deterministic"]
-    seconds = seconds_left()
-    with tempfile.TemporaryDirectory(prefix="penstock-products-") as folder:
-        found = pathlib.Path(folder) / "products.json"
-        try:
-            ended = subprocess.run(
-                [setting.programs / "penstock-train", "products", "--model", model, "--samples",
-                 str(batch // shards), "--precision", setting.precision, "--device", setting.device,
-                 "--json", found], capture_output=True, text=True, timeout=max(min(LIMIT, seconds), 1),
-                check=False)
-        except subprocess.TimeoutExpired:
-            return no_end(LIMIT, seconds)
-        if ended.returncode != 0:
-            return {"failed": " ".join(ended.stderr.split())[-300:]}
-        return json.loads(found.read_text())
-
-
-def measure_model(setting, model, seconds_left):
-    """{reduction: figures, "traced": shares, "products": their rates, "deterministic_cost": how much
-    faster `fast` is, "of_the_product_rate": TFLOP/s of the step over those of its products alone}."""
-    found = {reduction: measure_reduction(setting, model, reduction, seconds_left)
-             for reduction in REDUCTIONS}
-    found["traced"] = trace(setting, model, seconds_left)
-    found["products"] = products(setting, model, seconds_left)
-    if "tflops" in found["products"] and "tflops" in found["deterministic"]:
-        found["of_the_product_rate"] = (found["deterministic"]["tflops"] /
-                                        found["products"]["tflops"])
+def ratios(found):
+    """Returns how much faster `fast` is, and TFLOP/s of the step over those of its products alone."""
     both = [found[reduction].get("positions_per_second") for reduction in REDUCTIONS]
-    if all(both):
-        found["deterministic_cost"] = both[1] / both[0] - 1
-    print(f"model {model}: {found}", flush=True)
-    return found
+    of_products = ("tflops" in found["products"] and "tflops" in found["deterministic"] and
+                   found["products"]["tflops"])
+    return {**({"deterministic_cost": both[1] / both[0] - 1} if all(both) else {}),
+            **({"of_the_product_rate": found["deterministic"]["tflops"] / of_products}
+               if of_products else {})}
 
 
-def measure_all(setting, seconds_left):
-    return {model: measure_model(setting, model, seconds_left) for model in MODELS}
+def put(stage, found, *path):
+    """Writes and prints figures, or why there are none."""
+    stage.put(found, *path)
+    if "failed" in found:
+        stage.fail(f"{' '.join(path)}: {found['failed']}")
+    else:
+        stage.say(f"{' '.join(path)}: {found}")
+
+
+def measure_model(setting, model, stage):
+    found = {}
+    for reduction in REDUCTIONS:
+        stage.begin(f"{model} {reduction}")
+        found[reduction] = measure_reduction(setting, model, reduction, stage.seconds_left)
+        put(stage, found[reduction], "model", model, reduction)
+    stage.begin(f"{model} products")
+    found["products"] = measure_products(setting, model, stage.seconds_left)
+    put(stage, found["products"], "model", model, "products")
+    for name, ratio in ratios(found).items():
+        stage.put(ratio, "model", model, name)
+        stage.say(f"{model} {name}: {ratio:.3f}")
+
+
+def run(setting, stage):
+    for model in setting.sizes.rates:
+        measure_model(setting, model, stage)

@@ -1,10 +1,22 @@
-"""The file of figures that bench/gpu/run writes, part by part."""
+#!/usr/bin/env python3
+"""Gathers the files of bench/gpu/contact into docs/figures/gpu/DEVICE.json:
+
+    python3 bench/gpu/report.py FOLDER...
+
+Each FOLDER is an --out of bench/gpu/contact. Files of another commit than the first are refused. The
+figures file keeps what it has of the same commit. The exit code is 1 if a stage failed."""
+import argparse
 import json
 import pathlib
 import re
+import sys
+
+import kernels_hash
 
 # The parts of a complete file.
-WHOLE = ("checks", "benchmarks", "bits", "model", "fed", "peers")
+WHOLE = ("first", "checks", "sanitizer", "tests", "bits", "model", "benchmarks", "trace", "fed", "images",
+         "peers")
+FACTS = ("device", "driver", "nvcc", "commit", "kernels_hash", "cores")
 
 
 class Report:
@@ -28,15 +40,13 @@ class Report:
         same = all(earlier.get(key, "") == facts[key] for key in ("commit", "kernels_hash"))
         return earlier if same else {}
 
-    def forget(self, part):
-        """Removes what an earlier run wrote for the part."""
-        self.found.pop(part, None)
-
-    def add(self, **parts):
-        """Adds the parts and writes the file, so that they are kept if a later part fails."""
-        self.found |= parts
-        measured = {key: self.found[key] for key in ("date", "command") if key in self.found}
-        self.found["runs"] = self.found.get("runs", {}) | {part: measured for part in parts}
+    def add(self, stage, results):
+        """Adds the results of a stage, as its file has them, and writes the figures."""
+        left_out = {**self.found.get("left_out", {}), **results.get("left_out", {})}
+        self.found |= {**results, "left_out": left_out}
+        notes = {key: stage[key] for key in ("date", "command", "seconds", "failures", "cut_off", "now")
+                 if stage.get(key)}
+        self.found["stages"] = {**self.found.get("stages", {}), stage["stage"]: notes}
         self.found["times_the_best_peer"] = times_the_peer(self.found)
         self.found["incomplete"] = incomplete(self.found)
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +54,7 @@ class Report:
 
 
 def times_the_peer(report):
-    """Our deterministic rate over the twin's best, for each model for which both were measured."""
+    """Returns our deterministic rate over the twin's best, for each model for which both were measured."""
     ratios = {}
     for name, runs in report.get("model", {}).items():
         peer = (report.get("peers", {}).get("best") or {}).get(name)
@@ -56,27 +66,57 @@ def times_the_peer(report):
 
 
 def incomplete(found):
-    """The parts that the report lacks, those that were "left_out" or "failed" or are "incomplete", and
-    the kernels' shapes that do not fit a block of this GPU."""
-    parts = {name: part for name, part in found.items() if name != "left_out"}
+    """Returns the parts that the report lacks, those without a result, stages that were cut off, and the
+    kernels' shapes that do not fit a block of this GPU."""
+    parts = {name: part for name, part in found.items() if name not in ("left_out", "stages")}
     shapes = [shape["name"] for part in found.get("left_out", {}).values() for shape in part]
-    return [part for part in WHOLE if part not in found] + sorted([*gaps(parts), *shapes])
+    cut = [f"stages.{name}" for name, stage in found.get("stages", {}).items() if "cut_off" in stage]
+    return [part for part in WHOLE if part not in found] + sorted([*gaps(parts), *shapes, *cut])
 
 
 def gaps(found):
-    return paths_where(
-        lambda part: {"left_out", "failed"} & set(part) or part.get("incomplete") is True, found)
-
-
-def failures(found):
-    """The paths of the parts that "failed"."""
-    return list(paths_where(lambda part: "failed" in part, found))
+    return paths_where(lambda part: {"left_out", "not_run", "skipped", "failed", "error"} & set(part) or
+                       part.get("incomplete") is True, found)
 
 
 def paths_where(condition, found, path=""):
-    """The paths, such as "model.large.fast", of the dictionaries in `found` that meet `condition`."""
+    """Returns the paths, such as "model.large.fast", of the dictionaries in `found` that meet `condition`."""
     if condition(found):
         yield path
     for name, value in found.items():
         if isinstance(value, dict):
             yield from paths_where(condition, value, f"{path}.{name}" if path else name)
+
+
+def stages_in(folders):
+    """Returns the contents of the stages' files, those of earlier dates first."""
+    files = [file for folder in folders for file in sorted(pathlib.Path(folder).rglob("*.json"))]
+    found = [json.loads(file.read_text()) for file in files]
+    return sorted((stage for stage in found if "stage" in stage), key=lambda stage: stage["date"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=pathlib.Path, metavar="FOLDER")
+    parser.add_argument("--out", help="output file [default: docs/figures/gpu/DEVICE.json]")
+    options = parser.parse_args()
+    stages = stages_in(options.folders)
+    if not stages:
+        parser.error(f"no file of a stage in {', '.join(map(str, options.folders))}")
+    commits = {stage["commit"] for stage in stages}
+    if len(commits) > 1:
+        parser.error(f"files of several commits: {', '.join(sorted(commits))}")
+    facts = {key: stages[0].get(key, "") for key in FACTS}
+    report = Report(options.out, kernels_hash.ROOT / "docs" / "figures" / "gpu", facts)
+    for stage in stages:
+        report.add(stage, stage["results"])
+    for stage in stages:
+        for failure in stage["failures"]:
+            print(f"{stage['stage']}: FAILED {failure}")
+    print(f"wrote {report.path}; not measured: {', '.join(report.found['incomplete']) or 'nothing'}")
+    return 1 if any(stage["failures"] for stage in stages) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -7,12 +7,18 @@ import shutil
 import subprocess
 import tempfile
 
+import processes
+from sizes import FULL, Sizes
+
 PRECISION = "bf16"
 SAMPLE_RECORDS = 20_000
 # Part of the message if the GPU has too little memory. This is no failure.
 NO_MEMORY = "training takes"
-# Seconds that a training may take. A training that takes longer hangs.
+# Time limit of a training in seconds. A training that takes longer hangs.
 LIMIT = 90
+# Options that make the loss smooth. One that jumps would amplify rounding.
+SEED = 5
+GENTLY = ("--seed", SEED, "--clip-norm", 1, "--lr", 1e-4, "--warmup-steps", 10)
 
 
 class LeftOut(Exception):
@@ -21,11 +27,13 @@ class LeftOut(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """The programs, the manifest, the device and the precision."""
+    """What every training of a stage has in common."""
     programs: pathlib.Path
     manifest: pathlib.Path
     device: str = "cuda"
     precision: str = PRECISION
+    sizes: Sizes = FULL
+    log: object = None
 
     @property
     def data(self):
@@ -67,10 +75,24 @@ def no_end(limit, seconds_left):
     return {"left_out": "out of time"}
 
 
-def train(setting, model, batch, steps, *options, seconds_left, servers="local:", ranks=1):
-    """A training's summary, its "step_events" and its "stderr"; or why it was "left_out" or
-    "failed"."""
-    seconds = seconds_left()
+def run_program(setting, command, seconds, limit=None, env=None):
+    """Returns (output of the program, None), or (None, why there is no result)."""
+    limit = LIMIT if limit is None else limit
+    if seconds < 1:
+        return None, {"left_out": "out of time"}
+    ended = processes.run(command, min(limit, seconds), setting.log, env)
+    if ended.code is None:
+        return None, no_end(limit, seconds)
+    if ended.code != 0:
+        said = processes.last_words(ended.output)
+        return None, {"left_out" if NO_MEMORY in said else "failed": f"exit {ended.code}: {said}"}
+    return ended.output, None
+
+
+def train(setting, model, batch, steps, *options, seconds_left, servers="local:", ranks=1, env=None,
+          trace=None, shards=None):
+    """Returns a training's summary, its "step_events" and its "output"; or why it was "left_out" or
+    "failed". `trace`: the file for --profile-steps. `shards`: virtual shards."""
     launch, shared = launched(setting, ranks)
     with tempfile.TemporaryDirectory(prefix="penstock-train-") as folder:
         folder = pathlib.Path(folder)
@@ -79,15 +101,22 @@ def train(setting, model, batch, steps, *options, seconds_left, servers="local:"
                    setting.manifest, "--servers", servers, "--device", setting.device, "--precision",
                    setting.precision, "--model", model, "--global-batch-size", batch, "--steps",
                    steps, "--json", summary, "--events", events, "--profile-file",
-                   folder / "trace.json", *options]
-        try:
-            ended = subprocess.run([*map(str, command)], capture_output=True, text=True,
-                                   timeout=max(min(LIMIT, seconds), 1), check=False)
-        except subprocess.TimeoutExpired:
-            return no_end(LIMIT, seconds)
-        if ended.returncode != 0:
-            said = " ".join(ended.stderr.split())[-600:]
-            return {"left_out" if NO_MEMORY in said else "failed": said}
+                   trace or folder / "trace.json", "--virtual-shards",
+                   setting.sizes.shards if shards is None else shards, *options]
+        output, why = run_program(setting, command, seconds_left(), env=env)
+        if why:
+            return why
         lines = [json.loads(line) for line in events.read_text().splitlines()]
-        return {**json.loads(summary.read_text()), "stderr": ended.stderr,
+        return {**json.loads(summary.read_text()), "output": output,
                 "step_events": [line for line in lines if line["event"] == "step"]}
+
+
+def losses(setting, model, batch, steps, *options, seconds_left, ranks=1):
+    """Returns the loss of each step. Raises LeftOut, or RuntimeError if the training failed."""
+    found = train(setting, model, batch, steps, *GENTLY, *options, seconds_left=seconds_left,
+                  ranks=ranks)
+    if "left_out" in found:
+        raise LeftOut(found["left_out"])
+    if "failed" in found:
+        raise RuntimeError(found["failed"])
+    return [step["loss"] for step in found["step_events"]]

@@ -93,6 +93,15 @@ class PortableTest(unittest.TestCase):
                 self.assertLess(program.stat().st_size, MOST_BYTES)
                 self.assertNotIn(".symtab", output("readelf", "-SW", program))
 
+    def test_programs_for_a_gpu_need_only_glibc_too(self):
+        programs = [PORTABLE / name for name in ("kernels_check_bench", "trainer_gpu_test")]
+        if not programs[0].exists():
+            self.skipTest("a build without CUDA")
+        for program in programs:
+            with self.subTest(program.name):
+                self.assertLessEqual(needed(program), GLIBC)
+                self.assertLessEqual(glibc(program), OLDEST_GLIBC)
+
     def serve(self):
         """Starts a server of indexed data in the root. It writes the file `address`."""
         self.fill_root()

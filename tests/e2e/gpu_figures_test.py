@@ -1,5 +1,5 @@
-"""Tests that figures of docs/figures/gpu are stale if kernels/ has changed, and unmeasured if there
-are none."""
+"""Tests that files of stages become figures of docs/figures/gpu; that figures are stale if kernels/ has
+changed, and unmeasured if there are none."""
 import json
 import pathlib
 import subprocess
@@ -10,6 +10,9 @@ import unittest
 GPU = pathlib.Path(__file__).resolve().parents[2] / "bench" / "gpu"
 sys.path.insert(0, str(GPU))
 import kernels_hash  # noqa: E402
+import report  # noqa: E402
+
+from servers import TIMEOUT_S  # noqa: E402
 
 
 class GpuFiguresTest(unittest.TestCase):
@@ -55,6 +58,88 @@ class GpuFiguresTest(unittest.TestCase):
         self.assertEqual(self.says(), "docs/figures/gpu/card.json: current")
         self.kernel.rename(self.kernel.with_name("b.cu"))
         self.assertEqual(self.says(), "docs/figures/gpu/card.json: stale")
+
+
+class ReportTest(unittest.TestCase):
+    FACTS = {"device": "Card 1", "commit": "abc", "kernels_hash": "1", "driver": ""}
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def add(self, name, results, facts=None, **notes):
+        written = report.Report(None, self.folder, {**self.FACTS, **(facts or {})})
+        written.add({"stage": name, "date": "2026-01-01", "failures": [], **notes}, results)
+
+    def read(self):
+        return json.loads((self.folder / "card-1.json").read_text())
+
+    def test_parts_of_one_commit_are_kept_and_those_of_another_are_not(self):
+        self.add("checks", {"checks": [1]})
+        self.add("bits", {"bits": {"tiny": {"again": {"passed": True}}}})
+        self.assertEqual((self.read()["checks"], list(self.read()["bits"])), ([1], ["tiny"]))
+        self.add("fed", {"fed": {}}, {"commit": "def"})
+        self.assertNotIn("checks", self.read())
+        self.add("model", {"model": {}}, {"commit": "def", "kernels_hash": "2"})
+        self.assertNotIn("fed", self.read())
+
+    def test_nothing_of_a_tree_with_changes_is_kept(self):
+        self.add("checks", {"checks": [1]}, {"commit": "abc-dirty"})
+        self.add("fed", {"fed": {}}, {"commit": "abc-dirty"})
+        self.assertNotIn("checks", self.read())
+
+    def test_each_stage_has_its_date_and_command(self):
+        self.add("checks", {}, command="contact checks")
+        self.add("fed", {}, command="contact fed", cut_off="SIGTERM", now="tiny grpc")
+        self.assertEqual(self.read()["stages"], {
+            "checks": {"date": "2026-01-01", "command": "contact checks"},
+            "fed": {"date": "2026-01-01", "command": "contact fed", "cut_off": "SIGTERM",
+                    "now": "tiny grpc"}})
+        self.assertIn("stages.fed", self.read()["incomplete"])
+
+    def test_what_has_no_result_is_listed(self):
+        self.add("model", {"model": {"tiny": {"fast": {"failed": "lost"}, "traced": {"left_out": "late"}}},
+                           "sanitizer": {"memcheck": {"others": {"sum": {"not_run": "refused"}}}},
+                           "tests": {"a": {"skipped": "no CUPTI"}}})
+        self.assertLess({"model.tiny.fast", "model.tiny.traced", "sanitizer.memcheck.others.sum",
+                         "tests.a", "benchmarks", "bits"}, set(self.read()["incomplete"]))
+
+    def test_a_shape_that_does_not_fit_is_listed_by_its_name(self):
+        self.add("checks", {"left_out": {"checks": [{"name": "attention/bf16/wide"}]}})
+        self.add("kernels", {"left_out": {"benchmarks": [{"name": "attention/f32/long"}]}})
+        self.assertLess({"attention/bf16/wide", "attention/f32/long"}, set(self.read()["incomplete"]))
+        self.assertNotIn("", self.read()["incomplete"])
+
+    def test_the_peer_is_the_best_of_the_same_model(self):
+        found = {"model": {"tiny": {"deterministic": {"positions_per_second": 300}},
+                           "large": {"deterministic": {"left_out": "out of time"}}},
+                 "peers": {"best": {"tiny": {"positions_per_second": 200}, "large": None}}}
+        self.assertEqual(report.times_the_peer(found), {"tiny": 1.5})
+        self.assertEqual(report.times_the_peer({**found, "peers": {"left_out": "no PyTorch"}}), {})
+
+    def run_report(self, *stages):
+        for number, one in enumerate(stages):
+            folder = self.folder / f"out-{number}"
+            folder.mkdir()
+            (folder / f"{one['stage']}.json").write_text(json.dumps(
+                {**self.FACTS, "date": "2026-01-01", "failures": [], "results": {}, **one}))
+        return subprocess.run([sys.executable, GPU / "report.py", "--out", self.folder / "gpu.json",
+                               *self.folder.glob("out-*")], capture_output=True, text=True,
+                              timeout=TIMEOUT_S, check=False)
+
+    def test_files_of_stages_become_one_and_a_failure_is_said(self):
+        ended = self.run_report({"stage": "fed", "results": {"fed": {"tiny": {}}}},
+                                {"stage": "bits", "failures": ["step 3"], "results": {"bits": {}}})
+        self.assertEqual(ended.returncode, 1, ended.stderr)
+        self.assertIn("bits: FAILED step 3", ended.stdout)
+        found = json.loads((self.folder / "gpu.json").read_text())
+        self.assertEqual((found["fed"], found["device"]), ({"tiny": {}}, "Card 1"))
+
+    def test_files_of_two_commits_are_refused(self):
+        ended = self.run_report({"stage": "fed"}, {"stage": "bits", "commit": "def"})
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("several commits: abc, def", ended.stderr)
 
 
 if __name__ == "__main__":
