@@ -136,6 +136,20 @@ void AddCommands(const CLI::App& app, CommandPage& page) {
   }
 }
 
+// The footer of an App is "Example:" and indented lines of a shell, or a paragraph, or both with an
+// empty line between.
+void AddFooter(const std::string& footer, CommandPage& page) {
+  for (absl::string_view block : absl::StrSplit(footer, "\n\n", absl::SkipEmpty())) {
+    if (!absl::ConsumePrefix(&block, "Example:\n")) {
+      page.notes.push_back(OneLine(block));
+      continue;
+    }
+    for (const absl::string_view line : absl::StrSplit(block, '\n')) {
+      page.examples.emplace_back(absl::StripPrefix(line, "  "));
+    }
+  }
+}
+
 std::string FullName(const CLI::App& app) {
   if (app.get_parent() == nullptr) return app.get_name();
   return absl::StrCat(FullName(*app.get_parent()), " ", app.get_name());
@@ -178,7 +192,7 @@ CommandPage DescribeCommand(const CLI::App& app) {
   AddOptions(app, page);
   AddCommands(app, page);
   page.usage = Usage(page);
-  page.footer = app.get_footer();
+  AddFooter(app.get_footer(), page);
   return page;
 }
 

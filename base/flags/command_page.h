@@ -44,7 +44,8 @@ struct CommandPage {
   std::string usage;        // "penstock stream [OPTIONS] [DATASET]".
   std::vector<OptionGroup> groups;
   std::vector<CommandGroup> commands;
-  std::string footer;  // Examples, already broken into lines.
+  std::vector<std::string> examples;  // Lines of a shell.
+  std::vector<std::string> notes;     // Paragraphs, one line each.
 };
 
 // Arguments come first, then the groups of options in one order for all commands. Options of the

@@ -32,7 +32,9 @@ class CommandPageTest : public ::testing::Test {
     pour.add_flag("--insecure", insecure_, "Pour without a lid");
     pour.add_option("--secret", secret_, "Of nobody's concern")->group("");
     pour.add_option("jug", jug_, "The jug")->required();
-    pour.footer("Example:\n  tool pour --cups 3 jug");
+    pour.footer(
+        "Example:\n  tool pour --cups 3 \\\n      jug\n\n"
+        "A jug that is empty is put down at once, and the cups that are still empty stay\nso.");
     page_ = DescribeCommand(pour);
   }
 
@@ -72,6 +74,15 @@ TEST_F(CommandPageTest, HelpShowsValuesAndDefaults) {
   EXPECT_THAT(help, Not(HasSubstr("secret")));
 }
 
+TEST_F(CommandPageTest, ExamplesAreShownAsTheyAreAndNotesAreWrapped) {
+  EXPECT_THAT(HelpText(page_, 50), HasSubstr("\nExample:\n"
+                                             "  tool pour --cups 3 \\\n"
+                                             "      jug\n"
+                                             "\n"
+                                             "A jug that is empty is put down at once, and the\n"
+                                             "cups that are still empty stay so.\n"));
+}
+
 TEST_F(CommandPageTest, CommandsAreListedByTheirFirstSentence) {
   const CommandPage program = DescribeCommand(app_);
   ASSERT_THAT(program.commands, SizeIs(1));
@@ -84,7 +95,8 @@ TEST_F(CommandPageTest, ManPagesAreRoff) {
   const std::string page = ManPage(page_, DescribeCommands(app_), "1.2.3");
   EXPECT_THAT(page, HasSubstr(".TH TOOL-POUR 1 \"\" \"penstock 1.2.3\" \"Penstock\"\n"));
   EXPECT_THAT(page, HasSubstr(".SS Data\n.TP\n.B \\-\\-cups N\n"));
-  EXPECT_THAT(page, HasSubstr(".SH EXAMPLES\n.nf\n  tool pour \\-\\-cups 3 jug\n.fi\n"));
+  EXPECT_THAT(page, HasSubstr(".SH EXAMPLES\n.nf\ntool pour \\-\\-cups 3 \\e\n    jug\n.fi\n"
+                              ".SH NOTES\n.PP\nA jug that is empty"));
   EXPECT_THAT(page, HasSubstr(".SH SEE ALSO\n.BR tool (1)\n"));
 }
 

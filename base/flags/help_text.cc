@@ -83,7 +83,11 @@ std::string HelpText(const CommandPage& page, size_t columns) {
     }
   }
   for (const OptionGroup& group : page.groups) AddOptions(group, columns, text);
-  if (!page.footer.empty()) absl::StrAppend(&text, "\n", page.footer, "\n");
+  if (!page.examples.empty()) absl::StrAppend(&text, "\nExample:\n");
+  for (const std::string& line : page.examples) absl::StrAppend(&text, "  ", line, "\n");
+  for (const std::string& note : page.notes) {
+    absl::StrAppend(&text, "\n", absl::StrJoin(WrapWords(note, columns), "\n"), "\n");
+  }
   return text;
 }
 

@@ -4,7 +4,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "base/flags/help_text.h"
 
 namespace penstock {
@@ -28,14 +27,16 @@ void AddOption(const OptionRow& row, std::string& page) {
   if (!remarks.empty()) absl::StrAppend(&page, "[", Roff(remarks), "]\n");
 }
 
-void AddFooter(const CommandPage& page, std::string& text) {
-  if (page.footer.empty()) return;
-  const bool examples = absl::StartsWith(page.footer, "Example");
-  absl::StrAppend(&text, ".SH ", examples ? "EXAMPLES" : "NOTES", "\n.nf\n");
-  for (const absl::string_view line : absl::StrSplit(page.footer, '\n')) {
-    if (!absl::StartsWith(line, "Example")) absl::StrAppend(&text, Line(line));
-  }
+void AddExamples(const CommandPage& page, std::string& text) {
+  if (page.examples.empty()) return;
+  absl::StrAppend(&text, ".SH EXAMPLES\n.nf\n");
+  for (const std::string& line : page.examples) absl::StrAppend(&text, Line(line));
   absl::StrAppend(&text, ".fi\n");
+}
+
+void AddNotes(const CommandPage& page, std::string& text) {
+  if (!page.notes.empty()) absl::StrAppend(&text, ".SH NOTES\n");
+  for (const std::string& note : page.notes) absl::StrAppend(&text, ".PP\n", Line(note));
 }
 
 void AddSeeAlso(const CommandPage& page, const std::vector<CommandPage>& pages, std::string& text) {
@@ -70,7 +71,8 @@ std::string ManPage(const CommandPage& page, const std::vector<CommandPage>& pag
     absl::StrAppend(&text, ".SS ", group.title, "\n");
     for (const OptionRow& row : group.options) AddOption(row, text);
   }
-  AddFooter(page, text);
+  AddExamples(page, text);
+  AddNotes(page, text);
   AddSeeAlso(page, pages, text);
   return text;
 }

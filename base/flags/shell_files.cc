@@ -43,11 +43,8 @@ nlohmann::ordered_json ToJson(const CommandPage& page) {
     for (const OptionRow& row : group.options) options.push_back(ToJson(row));
     groups.push_back({{"title", group.title}, {"options", options}});
   }
-  return {{"name", page.name},
-          {"description", page.description},
-          {"usage", page.usage},
-          {"groups", groups},
-          {"footer", page.footer}};
+  return {{"name", page.name}, {"description", page.description}, {"usage", page.usage},
+          {"groups", groups},  {"examples", page.examples},       {"notes", page.notes}};
 }
 
 }  // namespace

@@ -97,12 +97,7 @@ def group_table(title, rows):
 
 
 def example_of(page):
-    """The command lines of the footer, which begins with "Example:"."""
-    lines = page["footer"].split("\n")
-    if not lines[0].startswith("Example"):
-        return []
-    end = lines.index("") if "" in lines else len(lines)
-    return ["", "```", *(line[2:] for line in lines[1:end]), "```"]
+    return ["", "```", *page["examples"], "```"] if page["examples"] else []
 
 
 def common_groups(pages):

@@ -26,7 +26,7 @@ class OptionsPageTest(unittest.TestCase):
             tables = pathlib.Path(folder) / "share" / "penstock"
             tables.mkdir(parents=True)
             for name in ("penstock", "penstock-server", "penstock-train"):
-                page = {"name": name, "description": "", "usage": name, "footer": "",
+                page = {"name": name, "description": "", "usage": name, "examples": [],
                         "groups": [{"title": "Options", "options": [MUTE]}]}
                 (tables / f"{name}.json").write_text(json.dumps([page]))
             done = self.check(pathlib.Path(folder) / "bin")
