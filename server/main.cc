@@ -66,7 +66,7 @@ struct Flags {
 constexpr char kExample[] =
     "Example:\n"
     "  penstock-server --data-root /data/chess --listen 127.0.0.1:7070\n"
-    "  penstock stream /data/chess/manifest.pb --servers 127.0.0.1:7070 --steps 100\n\n"
+    "  penstock stream /data/chess --servers 127.0.0.1:7070 --steps 100\n\n"
     "SIGTERM, SIGHUP or Ctrl-C drains the server: it tells its streams, refuses new ones, answers\n"
     "outstanding requests, and ends with the last stream or after --grace. A second Ctrl-C, a\n"
     "second or more after the first signal, ends it at once. SIGUSR1 has no effect.";

@@ -37,10 +37,10 @@ int Printed() {
 
 constexpr char kExample[] =
     "Example:\n"
-    "  penstock index data --holdout 5% -o data/manifest.pb\n"
-    "  penstock-train --manifest data/manifest.pb --servers 10.0.0.1:7070,10.0.0.2:7070 \\\n"
-    "      --model tiny --epochs 4 --lr 1e-3 --lr-schedule cosine --warmup-steps 20 \\\n"
-    "      --checkpoint-dir checkpoints";
+    "  penstock index data --holdout 5%\n"
+    "  penstock-train data --servers 10.0.0.1:7070,10.0.0.2:7070 \\\n"
+    "      --model tiny --epochs 4 --lr 1e-3 --lr-schedule cosine \\\n"
+    "      --warmup-steps 20 --checkpoint-dir checkpoints";
 
 int Run(penstock::TrainerOptions options) {
   absl::Status valid = penstock::Complete(options);

@@ -144,7 +144,7 @@ void AddChessCommand(CLI::App& app, absl::Status& outcome) {
       "their positions; penstock pack reads the lines of FEN<TAB>score. The score is the engine's, "
       "from White's view. No position occurs twice. The lines are held in memory and written at "
       "the end.",
-      "penstock chess generate -n 20000 -o positions.tsv --nodes 5000 --seed 7");
+      "penstock chess generate -n 20000 -o p.tsv --nodes 5000 --seed 7");
   command.group("Commands");
   auto options = std::make_shared<GenerateOptions>();
   command.add_option("-n,--positions", options->generator.num_positions, "Positions to make")

@@ -188,8 +188,9 @@ void AddDecodeCommand(CLI::App& app, absl::Status& outcome) {
       "Decode records in file order to NumPy arrays. It writes an array for each tensor: planes, "
       "flags and score of chess records; with --dtype packed the features' own bytes, d and s.",
       "penstock decode data -o arrays\n"
-      "penstock decode data/manifest.pb --records 0:1000 --split holdout -o holdout.npz\n"
-      "penstock decode data/chess-00000-of-00004.tfrecord --spec chess --dtype f32 -o arrays");
+      "penstock decode data --records 0:1000 --split holdout -o holdout.npz\n"
+      "penstock decode data/chess-00000-of-00004.tfrecord --spec chess \\\n"
+      "    --dtype f32 -o arrays");
   command.group("Look at data");
   auto flags = std::make_shared<DecodeFlags>();
   command

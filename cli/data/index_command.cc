@@ -353,7 +353,7 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
       "records are checked. If it was interrupted or stopped at damage, the next run does not read "
       "the finished shards again.",
       "penstock index data --holdout 5%\n"
-      "penstock index data/*.tfrecord -o data/manifest.pb --verify --exclude-corrupt\n"
+      "penstock index data/*.tfrecord --verify --exclude-corrupt\n"
       "penstock index photos --format image-folder\n"
       "penstock index cifar-10-batches-bin --format fixed --record-bytes 3073");
   command.group("Make data");

@@ -200,7 +200,8 @@ void AddWhichCommand(CLI::App& app, absl::Status& outcome) {
       "order of the rows. Steps count from 0, or from --cursor. Give the options of the order that "
       "the training had, such as --global-batch-size and --seed.",
       "penstock which --manifest data/manifest.pb --seed 7 --step 1000\n"
-      "penstock which data/manifest.pb --seed 7 --step 1000 --rank 3 --world-size 8 --json -");
+      "penstock which data/manifest.pb --seed 7 --step 1000 \\\n"
+      "    --rank 3 --world-size 8 --json -");
   command.group("Look at data");
   auto flags = std::make_shared<WhichFlags>();
   flags->loader.epochs = 0;

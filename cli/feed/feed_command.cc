@@ -126,7 +126,7 @@ void AddFeedCommand(CLI::App& app, absl::Status& outcome) {
       app, "feed",
       "Fill another process's shared memory with batches. The Python package and programs in other "
       "languages start it; docs/reference/feed_protocol.md describes the protocol.",
-      "penstock feed data --control-fd 3 --parent-pid 4711 --global-batch-size 512");
+      "penstock feed data --control-fd 3 --parent-pid 4711");
   command.group("For programs");
   auto flags = std::make_shared<FeedFlags>();
   command

@@ -140,8 +140,9 @@ void AddLaunchCommand(CLI::App& app, absl::Status& outcome, LaunchLine line) {
       "several hosts with mpirun or srun. The first rank that fails ends all; signals are passed "
       "on. It accepts the command lines of horovodrun, perseusrun and mpirun, and says which of "
       "their options have no effect here.",
-      "penstock launch -np 4 -- penstock-train --manifest data/manifest.pb --servers a:7070\n"
-      "penstock launch -np 4 -H node1:2,node2:2 -- penstock-train --manifest data/manifest.pb\n"
+      "penstock launch -np 4 -- penstock-train data --servers node9:7070\n"
+      "penstock launch -np 4 -H node1:2,node2:2 -- \\\n"
+      "    penstock-train data --servers node9:7070\n"
       "penstock launch --check-build");
   command.group("Run");
   auto flags = std::make_shared<LaunchFlags>();

@@ -83,10 +83,10 @@ void AddPackCommand(CLI::App& app, absl::Status& outcome) {
       "command continues where a run was stopped, except from chess-tsv. "
       "docs/reference/commands.md describes each kind of input.",
       "penstock pack photos -o data --seed 1 --max-side 256\n"
-      "penstock pack --from tfrecord old/*.tfrecord.gz -o data --compression zstd\n"
-      "penstock pack products.csv -o data --columns id:int64,price:float,name --seed 1\n"
+      "penstock pack --from tfrecord old/*.gz -o data --compression zstd\n"
+      "penstock pack products.csv -o data --columns id:int64,price:float,name\n"
       "penstock pack images.npy labels.npy -o data --name train\n"
-      "penstock pack --from chess-tsv positions.tsv -o data --compression zstd --seed 1");
+      "penstock pack --from chess-tsv positions.tsv -o data --seed 1");
   command.group("Make data");
   auto options = std::make_shared<PackOptions>();
   ShardOptions& shards = options->shards;

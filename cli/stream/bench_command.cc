@@ -303,8 +303,8 @@ void AddBenchCommand(CLI::App& app, absl::Status& outcome) {
       "the time goes here and on the servers, what limits the rate, and what would help. To "
       "measure the link, it asks for the same few rows again and again and drops the answers.",
       "penstock bench --servers 10.0.0.1:7070,10.0.0.2:7070\n"
-      "penstock bench data/manifest.pb --servers dns:///penstock:7070 --dtype i8 --seconds 30 "
-      "--json -");
+      "penstock bench data/manifest.pb --servers dns:///penstock:7070 \\\n"
+      "    --dtype i8 --seconds 30 --json -");
   command.group("Read");
   auto flags = std::make_shared<BenchFlags>();
   flags->loader.epochs = 0;

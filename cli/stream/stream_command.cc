@@ -293,8 +293,9 @@ void AddStreamCommand(CLI::App& app, absl::Status& outcome) {
       app, "stream",
       "Read batches as a trainer would. It reads from servers or in this process, and prints rate, "
       "bytes, waits and the last cursor, also after Ctrl-C. --cursor resumes there.",
-      "penstock stream data --servers local: --global-batch-size 512 --epochs 2 --digest\n"
-      "penstock stream data/manifest.pb --servers 10.0.0.1:7070,10.0.0.2:7070 --dtype packed\n"
+      "penstock stream data --servers local: --epochs 2 --digest\n"
+      "penstock stream data/manifest.pb \\\n"
+      "    --servers 10.0.0.1:7070,10.0.0.2:7070 --dtype packed\n"
       "penstock stream server:data/manifest.pb --servers dns:///penstock:7070");
   command.group("Read");
   auto flags = std::make_shared<StreamFlags>();

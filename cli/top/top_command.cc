@@ -171,7 +171,8 @@ void AddTopCommand(CLI::App& app, absl::Status& outcome) {
       "Show what servers are doing, live. It prints their rates, queues, cache hits, load, memory "
       "and clients each second until Ctrl-C. docs/guides/watching.md explains the columns.",
       "penstock top --servers 10.0.0.1:7070,10.0.0.2:7070\n"
-      "penstock top --servers 127.0.0.1:7070 --once --json - | jq '.servers[].rows_per_second'");
+      "penstock top --servers 127.0.0.1:7070 --once --json - | \\\n"
+      "    jq '.servers[].rows_per_second'");
   command.group("Run");
   auto flags = std::make_shared<TopFlags>();
   command

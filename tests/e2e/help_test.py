@@ -10,6 +10,7 @@ import termios
 import unittest
 
 BIN = pathlib.Path(os.environ["PENSTOCK_BIN"])
+MAN_INDENT = 7  # Columns before the text of a section.
 PROGRAMS = ("penstock", "penstock-server", "penstock-train")
 
 
@@ -51,11 +52,16 @@ def on_terminal(words, columns=80, **variables):
 class HelpTest(unittest.TestCase):
     """Tests the help of all commands."""
 
-    def test_no_line_but_of_examples_is_wider_than_80_columns(self):
+    def test_no_line_is_wider_than_80_columns(self):
         for words in commands():
-            text = run(*words, "--help").stdout
-            for line in text.partition("\nExample")[0].splitlines():
+            for line in run(*words, "--help").stdout.splitlines():
                 self.assertLessEqual(len(line), 80, f"{words}: {line}")
+
+    def test_no_example_of_a_man_page_is_wider_than_80_columns(self):
+        """man breaks all other lines itself."""
+        for page in pages():
+            for line in page["examples"]:
+                self.assertLessEqual(MAN_INDENT + len(line), 80, f"{page['name']}: {line}")
 
     def test_it_is_as_wide_as_the_terminal(self):
         for columns in (50, 70, 95):

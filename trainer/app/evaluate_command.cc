@@ -25,8 +25,7 @@ void AddEvaluateOptions(CLI::App& app, EvaluateOptions& options) {
   AddJsonFlag(app, options.json, "Write the result");
   app.footer(
       "Example:\n"
-      "  penstock-train evaluate --checkpoint checkpoints/best.ckpt --manifest data/manifest.pb "
-      "\\\n"
+      "  penstock-train evaluate --checkpoint checkpoints/best.ckpt data \\\n"
       "      --split holdout");
 }
 

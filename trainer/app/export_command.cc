@@ -58,7 +58,8 @@ void AddExportOptions(CLI::App& app, ExportOptions& options) {
       ->required();
   app.footer(
       "Example:\n"
-      "  penstock-train export --checkpoint checkpoints/best.ckpt -o weights.safetensors");
+      "  penstock-train export --checkpoint checkpoints/best.ckpt \\\n"
+      "      -o weights.safetensors");
 }
 
 absl::Status RunExport(const ExportOptions& options) {

@@ -115,8 +115,9 @@ void AddPredictOptions(CLI::App& app, PredictOptions& options) {
       "Example:\n"
       "  penstock-train predict --checkpoint checkpoints/best.ckpt \\\n"
       "      --fen \"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\"\n"
-      "  penstock-train predict --checkpoint images/best.ckpt --image cat.jpg dog.png\n"
-      "  penstock-train predict --checkpoint images/best.ckpt --manifest data/manifest.pb \\\n"
+      "  penstock-train predict --checkpoint images/best.ckpt \\\n"
+      "      --image cat.jpg dog.png\n"
+      "  penstock-train predict --checkpoint images/best.ckpt data \\\n"
       "      --split holdout -o predictions.npz");
 }
 
