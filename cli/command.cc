@@ -11,9 +11,9 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/types/optional.h"
 #include "base/flags/command_line.h"
+#include "base/flags/help_command.h"
 #include "base/print_escaped.h"
 #include "base/process/standard_streams.h"
 #include "base/terminal.h"
@@ -40,6 +40,13 @@ CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& 
   command.option_defaults()->always_capture_default();
   command.footer(Footer(example));
   return command;
+}
+
+void AddHelpCommand(CLI::App& app) {
+  CLI::App& command = AddCommand(app, kHelpCommand, kHelpDescription,
+                                 "penstock help stream\npenstock help chess generate");
+  command.group("Look up");
+  AddHelpArgument(command);
 }
 
 void OnRun(CLI::App& command, absl::Status& outcome, std::function<absl::Status()> run) {
@@ -91,11 +98,7 @@ absl::Status CheckCommandName(CLI::App& app, int argc, const char* const* argv) 
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
   if (names.empty() || std::count(names.begin(), names.end(), name) > 0) return absl::OkStatus();
-  const std::string nearest = Nearest(name, names);
-  return UsageError(
-      absl::StrCat("there is no command '", name, "'",
-                   nearest.empty() ? "." : absl::StrCat("; did you mean '", nearest, "'?"),
-                   " The commands are: ", absl::StrJoin(names, ", ")));
+  return UsageError(NoSuchCommand(name, names));
 }
 
 }  // namespace

@@ -25,6 +25,9 @@ namespace penstock {
 CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& description,
                      const std::string& example);
 
+// Adds `help`. RunApp() prints the help of the command that its argument names.
+void AddHelpCommand(CLI::App& app);
+
 // `outcome` must outlive `command`'s app.
 void OnRun(CLI::App& command, absl::Status& outcome, std::function<absl::Status()> run);
 

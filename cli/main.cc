@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "penstock " PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")",
                        "Print the version and exit");
   app.require_subcommand(1);
-  app.footer("`penstock COMMAND --help` shows a command's options and an example.");
+  app.footer("`penstock help COMMAND` shows a command's options and an example.");
 
   absl::Status outcome;
   // Help shows groups of commands in the order in which their first commands are added.
@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   penstock::AddLaunchCommand(app, outcome, std::move(line));
   penstock::AddTopCommand(app, outcome);
   penstock::AddFeedCommand(app, outcome);
+  penstock::AddHelpCommand(app);
   std::vector<const char*> arguments = {argv[0]};
   for (const std::string& word : words) arguments.push_back(word.c_str());
   return penstock::RunApp(app, outcome, static_cast<int>(arguments.size()), arguments.data());

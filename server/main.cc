@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "base/byte_size.h"
 #include "base/flags/command_line.h"
+#include "base/flags/help_command.h"
 #include "base/flags/number_flags.h"
 #include "base/print_escaped.h"
 #include "base/process/end_process.h"

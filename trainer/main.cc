@@ -10,6 +10,7 @@
 
 #include "absl/strings/string_view.h"
 #include "base/flags/command_line.h"
+#include "base/flags/help_command.h"
 #include "base/print_escaped.h"
 #include "base/process/keep_freed_memory.h"
 #include "base/process/process_limits.h"
@@ -90,6 +91,14 @@ Command MakeCommand(const char* name, const char* about, void (*add_options)(CLI
           }};
 }
 
+Command HelpCommand() {
+  return {penstock::kHelpCommand, penstock::kHelpDescription, [](CLI::App& app) {
+            penstock::AddHelpArgument(app);
+            app.footer("Example:\n  penstock-train help predict");
+            return [] { return 0; };
+          }};
+}
+
 std::vector<Command> Commands() {
   using namespace penstock;
   return {
@@ -100,6 +109,7 @@ std::vector<Command> Commands() {
                   AddEvaluateOptions, RunEvaluate, CheckEvaluate),
       MakeCommand("export", "Write the weights of a checkpoint as a safetensors file",
                   AddExportOptions, RunExport),
+      HelpCommand(),
       MakeCommand("predict", "Apply a checkpoint's model to positions, image files or records",
                   AddPredictOptions, RunPredict, CheckPredict),
       MakeCommand("products", "Measure how fast a GPU multiplies a model's matrices",
@@ -111,6 +121,13 @@ int RunCommand(const Command& command, int argc, const char* const* argv) {
   const std::function<int()> run = command.add(app);
   if (const auto code = penstock::ParseCommandLine(app, "penstock-train", argc, argv)) return *code;
   return run();
+}
+
+// Reports that `help NAME` names no command, and returns the exit code.
+int HelpFails(const char* name, const std::vector<Command>& commands) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.name);
+  return Fail(penstock::kUsageExitCode, penstock::NoSuchCommand(name, names));
 }
 
 std::vector<penstock::CommandPage> Pages(const std::vector<Command>& commands) {
@@ -167,6 +184,9 @@ int main(int argc, char** argv) {
     if (num_words > 1 && words[1] == command.name) {
       return RunCommand(command, num_words - 1, words.data() + 1);
     }
+  }
+  if (argc > 2 && argv[1] == absl::string_view(penstock::kHelpCommand) && argv[2][0] != '-') {
+    return HelpFails(argv[2], commands);
   }
   return Train(commands, num_words, words.data());
 }

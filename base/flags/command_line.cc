@@ -297,15 +297,6 @@ std::string Nearest(absl::string_view word, const std::vector<std::string>& name
   return alike || begins ? *nearest : "";
 }
 
-std::vector<const char*> WithHelpAsOption(int argc, const char* const* argv) {
-  std::vector<const char*> words(argv, argv + argc);
-  if (argc > 1 && absl::string_view(argv[1]) == "help") {
-    words.erase(words.begin() + 1);
-    words.push_back("--help");
-  }
-  return words;
-}
-
 std::optional<int> ParseCommandLine(CLI::App& app, absl::string_view program, int argc,
                                     const char* const* argv, const CommandPages& commands) {
   CheckNumbers(app);

@@ -3,12 +3,37 @@
 #include <algorithm>
 #include <iterator>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "base/flags/help_command.h"
 
 namespace penstock {
 namespace {
+
+std::string HelpPageName(const CommandPage& program) {
+  return absl::StrCat(program.name, " ", kHelpCommand);
+}
+
+// Pages as a command line has them. If the program has the command `help`, they include pages like
+// "tool help chess", which has the commands of "tool chess" and no options.
+std::vector<CommandPage> PagesToComplete(std::vector<CommandPage> pages) {
+  const CommandPage program = pages.front();
+  const std::string help = HelpPageName(program);
+  const auto own = std::ranges::find(pages, help, &CommandPage::name);
+  if (own == pages.end()) return pages;
+  own->commands = program.commands;
+  std::vector<CommandPage> asked;
+  for (const CommandPage& page : pages) {
+    if (&page == &pages.front() || page.name == help) continue;
+    CommandPage& copy = asked.emplace_back();
+    copy.name = help + page.name.substr(program.name.size());
+    copy.commands = page.commands;
+  }
+  pages.insert(pages.end(), asked.begin(), asked.end());
+  return pages;
+}
 
 // The options of a page, without its arguments.
 std::vector<OptionRow> OptionsOf(const CommandPage& page) {
@@ -50,6 +75,8 @@ std::string BashValues(const CommandPage& page) {
   return cases;
 }
 
+constexpr char kNextSpec[] = " \\\n      ";
+
 // Text of an _arguments specification, within single quotes. zsh would evaluate backticks and
 // dollar signs in the descriptions of commands, so these are left out.
 std::string ZshText(absl::string_view text) {
@@ -70,6 +97,7 @@ std::string ZshValue(const OptionRow& row) {
   return absl::StrCat(":", ZshText(row.placeholder), ":", action);
 }
 
+// The specifications of _arguments, each of which ends with kNextSpec.
 std::string ZshSpecs(const CommandPage& page) {
   std::string specs;
   for (const CommandGroup& group : page.commands) {
@@ -78,14 +106,14 @@ std::string ZshSpecs(const CommandPage& page) {
                       ZshText(command.description), "\"");
     }
   }
-  if (!specs.empty()) absl::StrAppend(&specs, "))' \\\n      ");
+  if (!specs.empty()) absl::StrAppend(&specs, "))'", kNextSpec);
   for (const OptionRow& row : OptionsOf(page)) {
     for (const std::string& name : row.names) {
-      absl::StrAppend(&specs, "'*", name, "[", ZshText(row.description), "]", ZshValue(row),
-                      "' \\\n      ");
+      absl::StrAppend(&specs, "'*", name, "[", ZshText(row.description), "]", ZshValue(row), "'",
+                      kNextSpec);
     }
   }
-  return specs + "'*:file:_files'";
+  return specs;
 }
 
 // Returns a shell pattern that matches all commands below the program.
@@ -97,7 +125,8 @@ std::string CommandPattern(const std::vector<CommandPage>& pages) {
 
 }  // namespace
 
-std::string BashCompletion(const std::vector<CommandPage>& pages) {
+std::string BashCompletion(const std::vector<CommandPage>& described) {
+  const std::vector<CommandPage> pages = PagesToComplete(described);
   const CommandPage& program = pages.front();
   const std::string function = FunctionName(program);
   std::string script = absl::StrCat(
@@ -131,7 +160,8 @@ std::string BashCompletion(const std::vector<CommandPage>& pages) {
   return script;
 }
 
-std::string ZshCompletion(const std::vector<CommandPage>& pages) {
+std::string ZshCompletion(const std::vector<CommandPage>& described) {
+  const std::vector<CommandPage> pages = PagesToComplete(described);
   const CommandPage& program = pages.front();
   std::string script = absl::StrCat("#compdef ", program.name,
                                     "\n"
@@ -148,8 +178,9 @@ std::string ZshCompletion(const std::vector<CommandPage>& pages) {
                                     "done\n"
                                     "case \"$page\" in\n");
   for (const CommandPage& page : pages) {
-    absl::StrAppend(&script, "  '", page.name, "')\n    _arguments \\\n      ", ZshSpecs(page),
-                    " ;;\n");
+    const bool files = !absl::StartsWith(page.name, HelpPageName(program));
+    absl::StrAppend(&script, "  '", page.name, "')\n    _arguments", kNextSpec, ZshSpecs(page),
+                    files ? "'*:file:_files'" : "'*:no more words: '", " ;;\n");
   }
   return script + "esac\n";
 }

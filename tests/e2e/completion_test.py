@@ -36,6 +36,13 @@ class BashTest(unittest.TestCase):
         self.assertEqual(in_bash("penstock chess g"), ["generate"])
         self.assertEqual(in_bash("penstock-train pre"), ["predict"])
 
+    def test_commands_of_help(self):
+        self.assertEqual(in_bash("penstock he"), ["help"])
+        self.assertEqual(in_bash("penstock help st"), ["stream"])
+        self.assertEqual(in_bash("penstock help chess g"), ["generate"])
+        self.assertEqual(in_bash("penstock help stream --s"), [])
+        self.assertEqual(in_bash("penstock-train help pre"), ["predict"])
+
     def test_options(self):
         self.assertEqual(in_bash("penstock stream --digest-"), ["--digest-by-record"])
         self.assertEqual(in_bash("penstock stream data --remaind"), ["--remainder"])
@@ -81,6 +88,8 @@ class ZshTest(unittest.TestCase):
     def test_it_completes_commands_options_and_values(self):
         for begin, rest in (("penstock str", "eam"), ("penstock stream --digest-", "by-record"),
                             ("penstock stream --split tr", "ain"), ("penstock chess g", "enerate"),
+                            ("penstock he", "lp"), ("penstock help str", "eam"),
+                            ("penstock help chess g", "enerate"),
                             ("penstock-train pre", "dict"),
                             ("penstock-train predict --checkp", "oint")):
             self.send(begin + "\t")

@@ -84,10 +84,21 @@ class HelpTest(unittest.TestCase):
             self.assertEqual((asked.returncode, asked.stdout),
                              (0, run(*words, "--help").stdout), words)
 
+    def test_help_is_a_command_itself(self):
+        for program in ("penstock", "penstock-train"):
+            listed = run(program, "--help").stdout
+            self.assertRegex(listed, r"(?m)^  help +Show a command's options and an example$")
+            for words in (["help", "help"], ["help", "--help"], ["help", "-h"]):
+                asked = run(program, *words)
+                self.assertEqual(asked.returncode, 0, asked.stderr)
+                self.assertIn(f"Usage: {program} help [OPTIONS] [COMMAND...]", asked.stdout)
+
     def test_help_of_a_command_that_does_not_exist(self):
-        asked = run("penstock", "help", "steam")
-        self.assertEqual(asked.returncode, 2)
-        self.assertIn("did you mean 'stream'?", asked.stderr)
+        for program, word, meant in (("penstock", "steam", "stream"),
+                                     ("penstock-train", "predcit", "predict")):
+            asked = run(program, "help", word)
+            self.assertEqual(asked.returncode, 2)
+            self.assertIn(f"there is no command '{word}'; did you mean '{meant}'?", asked.stderr)
 
     def test_colours_are_for_terminals_whose_user_wants_them(self):
         words = ["penstock", "stream", "--remainde"]

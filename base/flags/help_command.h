@@ -1,0 +1,30 @@
+// The command `help`: `PROGRAM help COMMAND...` prints what `PROGRAM COMMAND... --help` does.
+#ifndef PENSTOCK_BASE_FLAGS_HELP_COMMAND_H_
+#define PENSTOCK_BASE_FLAGS_HELP_COMMAND_H_
+
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+inline constexpr char kHelpCommand[] = "help";
+inline constexpr char kHelpDescription[] = "Show a command's options and an example";
+
+// Adds the argument of `help` to its App. The App runs nothing: WithHelpAsOption() replaces the
+// command wherever it would run.
+void AddHelpArgument(CLI::App& help);
+
+// The command line with `help COMMAND...` as `COMMAND... --help`. `help --help`, which asks for the
+// help of `help` itself, stays as it is. `argv` must outlive the result.
+std::vector<const char*> WithHelpAsOption(int argc, const char* const* argv);
+
+// Says that there is no command `name`, which of `commands` was probably meant, and which there
+// are.
+std::string NoSuchCommand(absl::string_view name, const std::vector<std::string>& commands);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BASE_FLAGS_HELP_COMMAND_H_
