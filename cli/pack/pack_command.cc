@@ -161,7 +161,8 @@ void AddPackCommand(CLI::App& app, absl::Status& outcome) {
       ->check(WholeNumber());
   command
       .add_option("--threads", shards.threads,
-                  "Shards to write in parallel, which changes none of them; 0: one per core")
+                  "Number of shards to write at the same time, without effect on their content; "
+                  "0: one per core")
       ->check(WholeNumber(0, 1024));
   OnRun(command, outcome, [options, max_side, quality] {
     return PackOrRemoveFolder(*options, max_side->count() + quality->count() > 0);

@@ -319,8 +319,10 @@ void AddStreamCommand(CLI::App& app, absl::Status& outcome) {
       ->type_name("FILE")
       ->default_str("");
   command
-      .add_option("--waits", flags->waits,
-                  "Write when each batch arrived and how long it was waited for, in seconds")
+      .add_option(
+          "--waits", flags->waits,
+          "Write a line for each batch: when it arrived, and how long the reader waited for "
+          "it, in seconds")
       ->type_name("FILE")
       ->default_str("");
   command

@@ -58,8 +58,7 @@ void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
   app.option_defaults()->group("Devices");
   app.add_option(
          "--precision", o.precision,
-         "Type of the operands of matrix products, on a GPU of activations too; all else is "
-         "fp32")
+         "Type of the inputs of matrix products and, on a GPU, of activations; all else is fp32")
       ->check(CLI::IsMember({"fp32", "bf16"}))
       ->type_name("DTYPE");
   app.add_option("--gemm", o.gemm, "Library for matrix multiplication on the CPU")

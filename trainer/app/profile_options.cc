@@ -41,7 +41,7 @@ absl::Status ProfileOptions::Validate() const {
 void AddProfileOptions(CLI::App& app, ProfileOptions& options) {
   app.option_defaults()->group("Tuning");
   app.add_option("--profile-steps", options.steps,
-                 "Steps to trace, FIRST:LAST with LAST left out, such as 500:520")
+                 "Steps to trace; 500:520 traces steps 500 to 519")
       ->type_name("RANGE");
   app.add_option(
          "--profile-file", options.file,

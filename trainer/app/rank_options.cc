@@ -96,8 +96,8 @@ void AddRankOptions(CLI::App& app, RankFlags& flags) {
       ->type_name("TIME");
   app.add_option(
          "--late-after", flags.late_after,
-         "Report on every rank what keeps the others waiting for this time: a rank, and where "
-         "it is, or the GPU")
+         "Waiting time after which every rank reports the cause: a late rank and where it is, or "
+         "the GPU")
       ->type_name("TIME");
   app.add_flag("--divide-steps", flags.divide_steps, "Divide --steps by the number of ranks");
   app.add_option("--reduction", flags.reduction,
