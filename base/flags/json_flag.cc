@@ -24,8 +24,7 @@ absl::Status CheckReplaceable(const std::string& file) {
 
 CLI::Option* AddJsonFlag(CLI::App& app, std::string& file, const std::string& what) {
   return app
-      .add_option("--json", file,
-                  what + " as JSON to FILE; - is standard output, instead of the text")
+      .add_option("--json", file, what + " as JSON; - is standard output, instead of the text")
       ->type_name("FILE")
       ->group("Output")
       ->default_str("");

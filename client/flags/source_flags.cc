@@ -60,8 +60,7 @@ void AddPlaceFlags(CLI::App& app, SourceFlags& flags) {
 void AddFetchFlags(CLI::App& app, SourceFlags& flags) {
   app.option_defaults()->group("Decoding");
   app.add_option("--on-error", flags.on_error,
-                 "What to do with a record that is damaged or cannot be decoded: stop (fail), or "
-                 "use another one (replace)")
+                 "Fail at a record that is damaged or cannot be decoded, or replace it by another")
       ->check(CLI::IsMember({"fail", "replace"}))
       ->type_name("MODE");
   app.option_defaults()->group("Servers");

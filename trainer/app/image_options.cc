@@ -45,12 +45,11 @@ void AddImageOptions(CLI::App& app, ImageFlags& flags) {
       ->type_name("N");
   app.add_option(
          "--image-mean", flags.mean,
-         "Mean of the pixels, from 0 to 1, to subtract; auto: the resumed checkpoint's, else "
-         "the manifest's (penstock index --statistics)")
+         "Mean to subtract from pixels, from 0 to 1; auto: as for --classes (from penstock index "
+         "--statistics)")
       ->type_name("R,G,B");
   app.add_option("--image-std", flags.deviation,
-                 "Standard deviation of the pixels, by which they are then divided; auto: as for "
-                 "--image-mean")
+                 "Standard deviation by which to divide pixels; auto: as for --image-mean")
       ->type_name("R,G,B");
 }
 

@@ -117,12 +117,11 @@ void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
                "Print the SHA-256 of all rows in order, as penstock stream --digest does");
   AddJsonFlag(app, o.json, "Write the result")
       ->description(
-          "Write the result as JSON to FILE; - is standard output, with the text on standard "
-          "error");
+          "Write the result as JSON; - is standard output, with the text on standard error");
   app.add_option("--events", o.events,
-                 "Write a line of JSON for each step; a training that goes on adds to the file")
+                 "Write a line of JSON for each step; a resumed training appends to the file")
       ->type_name("FILE");
-  app.add_option("--tensorboard", o.tensorboard, "Write an event file for TensorBoard to DIR")
+  app.add_option("--tensorboard", o.tensorboard, "Write an event file for TensorBoard")
       ->type_name("DIR");
   AddMetricsFlags(app, o.metrics);
   AddProfileOptions(app, o.profile);

@@ -109,8 +109,7 @@ void AddPredictOptions(CLI::App& app, PredictOptions& options) {
                  "The .npz file to write: record_id, prediction and target of each record")
       ->type_name("FILE")
       ->group("Output");
-  AddJsonFlag(app, options.json,
-              "Write the results of --fen and --image, or a summary of the file of --output");
+  AddJsonFlag(app, options.json, "Write the results, or a summary of the file of --output,");
   app.footer(
       "Example:\n"
       "  penstock-train predict --checkpoint checkpoints/best.ckpt \\\n"

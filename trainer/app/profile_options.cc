@@ -45,17 +45,14 @@ void AddProfileOptions(CLI::App& app, ProfileOptions& options) {
       ->type_name("RANGE");
   app.add_option(
          "--profile-file", options.file,
-         "File of the trace, for ui.perfetto.dev; rank 1 writes trace.rank1.json if this is "
-         "trace.json")
+         "File of the trace, for ui.perfetto.dev; rank 1 writes trace.rank1.json for trace.json")
       ->type_name("FILE");
   app.add_flag("--synthetic-data", options.synthetic_data,
-               "Diagnosis: train half of the steps on synthetic records, and compare");
-  app.add_option(
-      "--replay-batches", options.replay_batches,
-      "Diagnosis: train half of the steps on this many batches from memory, and compare; "
-      "0: off");
+               "Diagnosis: half of the steps use synthetic records");
+  app.add_option("--replay-batches", options.replay_batches,
+                 "Diagnosis: half of the steps use this many batches from memory; 0: off");
   app.add_flag("--no-allreduce", options.no_allreduce,
-               "Diagnosis: train half of the steps without exchanging gradients, and compare");
+               "Diagnosis: half of the steps exchange no gradients");
 }
 
 }  // namespace penstock

@@ -108,9 +108,9 @@ void AddRankOptions(CLI::App& app, RankFlags& flags) {
                  "Type in which gradients are sent, with --reduction fast")
       ->check(CLI::IsMember({"none", "bf16", "fp16"}))
       ->type_name("DTYPE");
-  app.add_option("--bucket-size", flags.bucket_size,
-                 "Gradients to exchange at a time while others are computed, on CPUs and by NCCL; "
-                 "0: all of them after the backward pass")
+  app.add_option(
+         "--bucket-size", flags.bucket_size,
+         "Gradients to exchange at a time during the backward pass; 0: all of them after it")
       ->type_name("SIZE");
 }
 
