@@ -3,7 +3,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
+
+#include "absl/strings/numbers.h"
 
 namespace penstock {
 
@@ -11,6 +14,13 @@ TerminalSize SizeOfTerminal(int descriptor) {
   winsize told;
   if (ioctl(descriptor, TIOCGWINSZ, &told) != 0 || told.ws_row == 0 || told.ws_col == 0) return {};
   return {.rows = told.ws_row, .columns = told.ws_col};
+}
+
+size_t ColumnsFor(int descriptor) {
+  const char* set = std::getenv("COLUMNS");
+  uint32_t columns = 0;
+  if (set != nullptr && absl::SimpleAtoi(set, &columns) && columns > 0) return columns;
+  return SizeOfTerminal(descriptor).columns;
 }
 
 bool ShowsColour(std::FILE* out) {

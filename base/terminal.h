@@ -23,6 +23,10 @@ struct TerminalSize {
 // size, like a serial line, or is no terminal.
 TerminalSize SizeOfTerminal(int descriptor);
 
+// Returns the width for text that is printed once to `descriptor`: the environment variable
+// COLUMNS if it is a number above 0, else the width of the terminal.
+size_t ColumnsFor(int descriptor);
+
 // True if `out` is a terminal that knows colours and the user has not set NO_COLOR
 // (https://no-color.org).
 bool ShowsColour(std::FILE* out);

@@ -254,7 +254,7 @@ CommandPage ProgramPage(const CLI::App& app, const std::vector<CommandPage>& com
 
 void SetHelp(CLI::App& app, const CommandPages& commands) {
   app.formatter_fn([commands](const CLI::App* shown, const std::string&, CLI::AppFormatMode) {
-    return HelpText(ProgramPage(*shown, PagesOf(commands)), SizeOfTerminal(STDOUT_FILENO).columns);
+    return HelpText(ProgramPage(*shown, PagesOf(commands)), ColumnsFor(STDOUT_FILENO));
   });
   for (CLI::App* command : app.get_subcommands({})) SetHelp(*command, nullptr);
 }

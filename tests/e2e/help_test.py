@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import struct
 import subprocess
 import termios
@@ -25,8 +26,16 @@ def commands():
     return (page["name"].split(" ") for page in pages())
 
 
-def run(*words):
-    return subprocess.run([BIN / words[0], *words[1:]], text=True, capture_output=True, check=False)
+def run(*words, **variables):
+    """A program whose output is no terminal."""
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    return subprocess.run([BIN / words[0], *words[1:]], text=True, capture_output=True, check=False,
+                          env={**environment, **variables})
+
+
+def widest(text):
+    """The longest line of a help text, apart from examples."""
+    return max(len(line) for line in re.sub(r"\nExample:\n(  .*\n)*", "", text).splitlines())
 
 
 def on_terminal(words, columns=80, **variables):
@@ -34,8 +43,8 @@ def on_terminal(words, columns=80, **variables):
     ours, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     environment = {**os.environ, "TERM": "xterm", **variables}
-    if "NO_COLOR" not in variables:
-        environment.pop("NO_COLOR", None)
+    for name in {"NO_COLOR", "COLUMNS"} - set(variables):
+        environment.pop(name, None)
     with subprocess.Popen([BIN / words[0], *words[1:]], stdin=terminal, stdout=terminal,
                           stderr=terminal, env=environment):
         os.close(terminal)
@@ -63,12 +72,29 @@ class HelpTest(unittest.TestCase):
             for line in page["examples"]:
                 self.assertLessEqual(MAN_INDENT + len(line), 80, f"{page['name']}: {line}")
 
+    def assert_fills(self, text, columns):
+        self.assertLessEqual(widest(text), columns)
+        self.assertGreater(widest(text), columns - 12)
+
     def test_it_is_as_wide_as_the_terminal(self):
         for columns in (50, 70, 95):
-            text = on_terminal(["penstock", "stream", "--help"], columns, NO_COLOR="1")
-            widths = [len(line) for line in text.partition("\nExample")[0].splitlines()]
-            self.assertLessEqual(max(widths), columns)
-            self.assertGreater(max(widths), columns - 12)
+            self.assert_fills(on_terminal(["penstock", "stream", "--help"], columns, NO_COLOR="1"),
+                              columns)
+            server = on_terminal(["penstock-server", "--help"], columns, NO_COLOR="1")
+            self.assert_fills(server.rpartition("\n\n")[2], columns)  # Its notes.
+
+    def test_it_is_as_wide_as_columns_says(self):
+        for columns in (50, 70, 95):
+            self.assert_fills(run("penstock", "stream", "--help", COLUMNS=str(columns)).stdout,
+                              columns)
+            self.assert_fills(on_terminal(["penstock", "stream", "--help"], 60, NO_COLOR="1",
+                                          COLUMNS=str(columns)), columns)
+
+    def test_columns_that_are_no_width_do_not_count(self):
+        usual = run("penstock", "stream", "--help").stdout
+        self.assert_fills(usual, 80)
+        for value in ("", "0", "-5", "wide"):
+            self.assertEqual(run("penstock", "stream", "--help", COLUMNS=value).stdout, usual)
 
     def test_every_option_has_a_description_and_values_have_a_name(self):
         for page in pages():
