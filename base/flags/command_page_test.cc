@@ -104,10 +104,14 @@ TEST_F(CommandPageTest, ShellsCompleteOptionsAndChoices) {
   const std::vector<CommandPage> pages = DescribeCommands(app_);
   const std::string bash = BashCompletion(pages);
   EXPECT_THAT(bash, HasSubstr("'tool') words='pour --help' ;;\n"));
-  EXPECT_THAT(bash, HasSubstr("'tool pour --speed') words='slow fast' ;;\n"));
+  EXPECT_THAT(bash, HasSubstr("'tool pour --speed') words='slow fast' files=no ;;\n"));
   EXPECT_THAT(bash, HasSubstr("'tool pour -o'|'tool pour --output') words='' ;;\n"));
+  EXPECT_THAT(bash, HasSubstr("'tool pour --cups') words='' files=no ;;\n"));
   EXPECT_THAT(bash, HasSubstr("complete -o default -F _tool tool\n"));
   const std::string zsh = ZshCompletion(pages);
+  EXPECT_THAT(zsh, HasSubstr("'*--output[Where to write the report]:FILE:_files'"));
+  EXPECT_THAT(zsh,
+              HasSubstr("'*--cups[How many cups to fill before the jug is put down again]:N: '"));
   EXPECT_THAT(zsh, HasSubstr("'*--speed[How fast to pour]:VALUE:(slow fast)'"));
 }
 

@@ -45,7 +45,18 @@ std::vector<OptionRow> OptionsOf(const CommandPage& page) {
   return options;
 }
 
-// Returns the options and commands that may come next, separated by spaces.
+// True if the value is a file or a folder.
+bool IsPath(const OptionRow& row) {
+  constexpr absl::string_view kPaths[] = {"DATASET", "DIR", "FILE", "PATH", "PROGRAM", "SPEC"};
+  return std::ranges::find(kPaths, row.placeholder) != std::end(kPaths);
+}
+
+// `help` takes no files.
+bool TakesFiles(const CommandPage& page, const CommandPage& program) {
+  return !absl::StartsWith(page.name, HelpPageName(program));
+}
+
+// Options and commands that may come next.
 std::string WordsOf(const CommandPage& page) {
   std::vector<std::string> words;
   for (const CommandGroup& group : page.commands) {
@@ -59,8 +70,9 @@ std::string FunctionName(const CommandPage& program) {
   return "_" + absl::StrReplaceAll(program.name, {{"-", "_"}});
 }
 
-// Returns the cases that list the values of each option. Options without choices list none, so that
-// bash completes the names of files.
+constexpr char kNoFiles[] = " files=no";
+
+// Returns the cases that list the values of each option.
 std::string BashValues(const CommandPage& page) {
   std::string cases;
   for (const OptionRow& row : OptionsOf(page)) {
@@ -69,8 +81,8 @@ std::string BashValues(const CommandPage& page) {
     for (const std::string& name : row.names) {
       absl::StrAppend(&pattern, pattern.empty() ? "" : "|", "'", page.name, " ", name, "'");
     }
-    absl::StrAppend(&cases, "    ", pattern, ") words='", absl::StrJoin(row.choices, " "),
-                    "' ;;\n");
+    absl::StrAppend(&cases, "    ", pattern, ") words='", absl::StrJoin(row.choices, " "), "'",
+                    IsPath(row) ? "" : kNoFiles, " ;;\n");
   }
   return cases;
 }
@@ -92,8 +104,8 @@ std::string ZshText(absl::string_view text) {
 
 std::string ZshValue(const OptionRow& row) {
   if (row.placeholder.empty()) return "";
-  const std::string action =
-      row.choices.empty() ? "_files" : absl::StrCat("(", absl::StrJoin(row.choices, " "), ")");
+  std::string action = IsPath(row) ? "_files" : " ";  // A space: only the placeholder is shown.
+  if (!row.choices.empty()) action = absl::StrCat("(", absl::StrJoin(row.choices, " "), ")");
   return absl::StrCat(":", ZshText(row.placeholder), ":", action);
 }
 
@@ -132,7 +144,7 @@ std::string BashCompletion(const std::vector<CommandPage>& described) {
   std::string script = absl::StrCat(
       "# bash completion for ", program.name, "\n", function, "() {\n",
       "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= word\n"
-      "  local page='",
+      "  local files=yes page='",
       program.name,
       "'\n"
       "  if [ \"$cur\" = = ]; then cur=; fi\n"
@@ -147,13 +159,15 @@ std::string BashCompletion(const std::vector<CommandPage>& described) {
       "  done\n"
       "  case \"$page\" in\n");
   for (const CommandPage& page : pages) {
-    absl::StrAppend(&script, "    '", page.name, "') words='", WordsOf(page), "' ;;\n");
+    absl::StrAppend(&script, "    '", page.name, "') words='", WordsOf(page), "'",
+                    TakesFiles(page, program) ? "" : kNoFiles, " ;;\n");
   }
   absl::StrAppend(&script, "  esac\n  case \"$page $prev\" in\n");
   for (const CommandPage& page : pages) absl::StrAppend(&script, BashValues(page));
   absl::StrAppend(&script, "  esac\n",
-                  "  # Without an answer, bash completes names of files (-o default).\n"
                   "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+                  "  # Without an answer, bash completes names of files (-o default).\n"
+                  "  if [ $files = no ]; then compopt +o default 2>/dev/null; fi\n"
                   "}\n"
                   "complete -o default -F ",
                   function, " ", program.name, "\n");
@@ -178,9 +192,8 @@ std::string ZshCompletion(const std::vector<CommandPage>& described) {
                                     "done\n"
                                     "case \"$page\" in\n");
   for (const CommandPage& page : pages) {
-    const bool files = !absl::StartsWith(page.name, HelpPageName(program));
     absl::StrAppend(&script, "  '", page.name, "')\n    _arguments", kNextSpec, ZshSpecs(page),
-                    files ? "'*:file:_files'" : "'*:no more words: '", " ;;\n");
+                    TakesFiles(page, program) ? "'*:file:_files'" : "'*:no more words: '", " ;;\n");
   }
   return script + "esac\n";
 }

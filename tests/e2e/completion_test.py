@@ -6,6 +6,7 @@ import pty
 import select
 import shutil
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -58,19 +59,21 @@ class BashTest(unittest.TestCase):
         self.assertEqual(in_bash("penstock index -o "), [])
 
 
-@unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
-class ZshTest(unittest.TestCase):
-    """Runs an interactive zsh, as a user has it."""
+class InteractiveShell:
+    """A shell on a terminal, as a user has it, in a folder with one file."""
 
-    def setUp(self):
+    def start(self, words, setup):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        (pathlib.Path(folder.name) / "notes.txt").touch()
         pid, self.terminal = pty.fork()
         if pid == 0:
+            os.chdir(folder.name)
             os.environ.update({"TERM": "dumb", "PS1": "% ", "ZDOTDIR": "/nonexistent"})
-            os.execvp("zsh", ["zsh", "-f", "-i"])
+            os.execvp(words[0], words)
         self.addCleanup(os.waitpid, pid, 0)
         self.addCleanup(os.close, self.terminal)
-        self.send(f"fpath=({SHARE}/zsh/site-functions $fpath); unsetopt zle_bracketed_paste; "
-                  "autoload -U compinit && compinit -u -D && print lo''aded\n")
+        self.send(f"{setup} && echo lo''aded\n")
         self.read_until("loaded")
 
     def send(self, text):
@@ -80,10 +83,18 @@ class ZshTest(unittest.TestCase):
         """Reads what the terminal shows until `expected` is in it."""
         shown, deadline = "", time.monotonic() + seconds
         while expected not in shown:
-            ready, _, _ = select.select([self.terminal], [], [], max(0, deadline - time.monotonic()))
+            left = max(0, deadline - time.monotonic())
+            ready, _, _ = select.select([self.terminal], [], [], left)
             self.assertTrue(ready, f"{expected!r} is not in {shown!r}")
-            shown += os.read(self.terminal, 65536).decode(errors="replace")
+            read = os.read(self.terminal, 65536).decode(errors="replace")
+            shown += read.replace("\a", "")  # A shell rings if there is nothing to complete.
         return shown
+
+    def assert_completes(self, begin, rest, then=""):
+        """Types `begin`, a tab and `then`; the line must become `begin`, `rest` and `then`."""
+        self.send(begin + "\t" + then)
+        self.read_until(begin + rest + then)
+        self.send("\x15")  # Clears the line.
 
     def test_it_completes_commands_options_and_values(self):
         for begin, rest in (("penstock str", "eam"), ("penstock stream --digest-", "by-record"),
@@ -92,9 +103,30 @@ class ZshTest(unittest.TestCase):
                             ("penstock help chess g", "enerate"),
                             ("penstock-train pre", "dict"),
                             ("penstock-train predict --checkp", "oint")):
-            self.send(begin + "\t")
-            self.read_until(begin + rest)
-            self.send("\x15")  # Clears the line.
+            self.assert_completes(begin, rest)
+
+    def test_it_completes_files_only_if_the_value_is_one(self):
+        for option in ("stream --json", "stream --spec", "stream --npy", "index"):
+            self.assert_completes(f"penstock {option} no", "tes.txt")
+        for option in ("stream --seed", "stream --servers", "stream --tls-server-name",
+                       "stream --split", "help stream"):
+            self.assert_completes(f"penstock {option} no", "", "thing")
+
+
+class BashTerminalTest(InteractiveShell, unittest.TestCase):
+    def setUp(self):
+        scripts = SHARE / "bash-completion/completions"
+        self.start(["bash", "--norc", "-i"],
+                   "bind 'set enable-bracketed-paste off' && "
+                   f". {scripts}/penstock && . {scripts}/penstock-train")
+
+
+@unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
+class ZshTest(InteractiveShell, unittest.TestCase):
+    def setUp(self):
+        self.start(["zsh", "-f", "-i"],
+                   f"fpath=({SHARE}/zsh/site-functions $fpath); unsetopt zle_bracketed_paste; "
+                   "autoload -U compinit && compinit -u -D")
 
 
 if __name__ == "__main__":
