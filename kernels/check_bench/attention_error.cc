@@ -15,15 +15,15 @@ using reference::AttentionOptions;
 using reference::AttentionShape;
 
 constexpr double kUnit = kRounding<float>;
-// Of many independent roundings, each at most a unit of its result: about five standard deviations
-// of their sum are this times the root of the sum of the squared results.
+// The sum of many independent roundings, each at most a unit of its result, stays within this times
+// the root of the sum of the squared results: about five standard deviations.
 constexpr double kSpread = 2 * kUnit;
 // Exponentials that become zero because a float cannot hold them, times any factors.
 constexpr double kVanished = 1e-30;
 
 double Square(double x) { return x * x; }
 
-// The error of a sum of products that a kernel adds in this order.
+// Returns the error of a sum of products that a kernel adds in this order.
 template <typename T>
 class Sum {
  public:

@@ -51,7 +51,7 @@ constexpr unsigned kLdmatrixThreads[8][4] = {{0, 1, 2, 3},     {4, 5, 6, 7},    
                                              {12, 13, 14, 15}, {16, 17, 18, 19}, {20, 21, 22, 23},
                                              {24, 25, 26, 27}, {28, 29, 30, 31}};
 
-// What a value of a tile of 16 columns shows of its place.
+// Returns a value that shows its place in a tile of 16 columns.
 uint16_t Mark(Element e) { return static_cast<uint16_t>(100 + e.row * 16 + e.col); }
 
 uint16_t Half(uint32_t pair, unsigned i) { return static_cast<uint16_t>(pair >> (16 * (i % 2))); }

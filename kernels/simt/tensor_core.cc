@@ -10,19 +10,19 @@ namespace {
 
 constexpr int kFractionBits = 23, kLeastExponent = -126;
 
-// Of a subnormal number, the exponent of the smallest normal one.
+// Returns the exponent of x. Subnormal numbers count as the smallest normal one.
 int ExponentOf(float x) {
   const int biased = static_cast<int>(std::bit_cast<uint32_t>(x) >> kFractionBits & 0xff);
   return std::max(biased - 127, kLeastExponent);
 }
 
-// Cut off to a float.
+// Returns x cut off to a float.
 float Truncated(double x) {
   const auto rounded = static_cast<float>(x);
   return std::abs(double{rounded}) > std::abs(x) ? std::nextafter(rounded, 0.0f) : rounded;
 }
 
-// A group of products of x and y.
+// Returns c and the sum of a group of products of x and y.
 float AddGroup(const TensorCore& core, float c, const float* x, const float* y) {
   double products[16], exact = c;
   // A product's exponent is the sum of its factors' exponents: its significand is below 4.
