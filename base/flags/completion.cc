@@ -16,8 +16,8 @@ std::string HelpPageName(const CommandPage& program) {
   return absl::StrCat(program.name, " ", kHelpCommand);
 }
 
-// Pages as a command line has them. If the program has the command `help`, they include pages like
-// "tool help chess", which has the commands of "tool chess" and no options.
+// Returns the pages that a command line can reach. If the program has the command `help`, they
+// include pages like "tool help chess", which has the commands of "tool chess" and no options.
 std::vector<CommandPage> PagesToComplete(std::vector<CommandPage> pages) {
   const CommandPage program = pages.front();
   const std::string help = HelpPageName(program);
@@ -45,18 +45,18 @@ std::vector<OptionRow> OptionsOf(const CommandPage& page) {
   return options;
 }
 
-// True if the value is a file or a folder.
+// Returns true if the value is a file or a folder.
 bool IsPath(const OptionRow& row) {
   constexpr absl::string_view kPaths[] = {"DATASET", "DIR", "FILE", "PATH", "PROGRAM", "SPEC"};
   return std::ranges::find(kPaths, row.placeholder) != std::end(kPaths);
 }
 
-// `help` takes no files.
+// Returns false for `help`, which takes no files.
 bool TakesFiles(const CommandPage& page, const CommandPage& program) {
   return !absl::StartsWith(page.name, HelpPageName(program));
 }
 
-// Options and commands that may come next.
+// Returns the options and commands that may come next, separated by spaces.
 std::string WordsOf(const CommandPage& page) {
   std::vector<std::string> words;
   for (const CommandGroup& group : page.commands) {
@@ -109,7 +109,7 @@ std::string ZshValue(const OptionRow& row) {
   return absl::StrCat(":", ZshText(row.placeholder), ":", action);
 }
 
-// The specifications of _arguments, each of which ends with kNextSpec.
+// Returns the specifications of _arguments, each of which ends with kNextSpec.
 std::string ZshSpecs(const CommandPage& page) {
   std::string specs;
   for (const CommandGroup& group : page.commands) {

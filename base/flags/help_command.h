@@ -17,8 +17,8 @@ inline constexpr char kHelpDescription[] = "Show a command's options and an exam
 // command wherever it would run.
 void AddHelpArgument(CLI::App& help);
 
-// The command line with `help COMMAND...` as `COMMAND... --help`. `help --help`, which asks for the
-// help of `help` itself, stays as it is. `argv` must outlive the result.
+// Returns the command line with `help COMMAND...` replaced by `COMMAND... --help`. `help --help`,
+// which asks for the help of `help` itself, stays as it is. `argv` must outlive the result.
 std::vector<const char*> WithHelpAsOption(int argc, const char* const* argv);
 
 // Says that there is no command `name`, which of `commands` was probably meant, and which there

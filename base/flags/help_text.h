@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// In lines of at most `columns`, except for examples, which are not broken.
+// Lines have at most `columns` bytes, except examples, which are not broken.
 std::string HelpText(const CommandPage& page, size_t columns);
 
 // Returns "-o, --output FILE".
