@@ -172,6 +172,7 @@ void CheckHalves(Checker& checker);
 void CheckImages(Checker& checker);
 void CheckLayerNorms(Checker& checker);
 void CheckLosses(Checker& checker);
+void CheckNarrowLinears(Checker& checker);
 void CheckPools(Checker& checker);
 void CheckUpdates(Checker& checker);
 

@@ -109,6 +109,7 @@ void RunChecks(Checker& checker) {
   CheckImages(checker);
   CheckLayerNorms(checker);
   CheckLosses(checker);
+  CheckNarrowLinears(checker);
   CheckPools(checker);
   CheckUpdates(checker);
 }

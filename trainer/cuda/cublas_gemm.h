@@ -5,70 +5,85 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "trainer/backend/device/device_op.h"
+#include "trainer/backend/device/gemm_plan.h"
+#include "trainer/backend/device/product_forms.h"
 #include "trainer/cuda/shared_library.h"
 
 namespace penstock {
 
 struct CublasLtFunctions;
+class CublasProduct;
 
-// Each product's algorithm is chosen once, from its sizes alone, or adopted, and then kept. The
-// same library on the same GPU therefore gives the same bits. No TF32: fp32 is fp32. Not
-// thread-safe.
+// A product that the library refuses takes another form (product_forms.h): a plainer product and a
+// kernel, or a kernel alone. Its form and algorithm are chosen once, from its sizes alone, or
+// adopted, and then kept. The same library on the same GPU therefore gives the same bits. No TF32:
+// fp32 is fp32. Not thread-safe.
 class CublasGemm {
  public:
   // The size that NVIDIA recommends on Hopper.
   static constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
-  // Opens the library for the current GPU. Errors are those of SharedLibrary::Open(), and
-  // kInternal: an error of the library.
-  static absl::StatusOr<std::unique_ptr<CublasGemm>> Open();
-  // Does the same for the library `spec` in `folders`.
+  // Queues a kernel of ours.
+  using LaunchOp = std::function<absl::Status(const DeviceOp& op, cudaStream_t stream)>;
+
+  // Opens it for the current GPU. Errors are those of SharedLibrary::Open(), and kInternal: an
+  // error of the library.
+  static absl::StatusOr<std::unique_ptr<CublasGemm>> Open(LaunchOp launch);
+  // The same, for the library `spec` in `folders`.
   static absl::StatusOr<std::unique_ptr<CublasGemm>> OpenFrom(
-      const LibrarySpec& spec, const std::vector<std::string>& folders);
+      const LibrarySpec& spec, const std::vector<std::string>& folders, LaunchOp launch);
   ~CublasGemm();
   CublasGemm(const CublasGemm&) = delete;
   CublasGemm& operator=(const CublasGemm&) = delete;
 
-  // kUnimplemented: the library has no algorithm for a product of these sizes, or its fused GELU is
-  // not exact enough for fp32.
+  // Chooses a form for products of these sizes. kUnimplemented: the library refuses the product,
+  // and it has no other form.
   absl::Status Prepare(const DeviceOp& op);
+  // Queues the product once. Some releases refuse a product only now, and some algorithms of it
+  // only: then another algorithm or form is chosen. REQUIRES: as for Run().
+  absl::Status Try(const DeviceOp& op, cudaStream_t stream);
   // REQUIRES: Prepare() of an operation with the same sizes.
   absl::Status Run(const DeviceOp& op, cudaStream_t stream);
 
   std::string math_library() const;  // "cuBLASLt 13.0.2"
+  // Has each product that was prepared, or, in its place, the plainer product that it consists of.
   std::string Plan() const;
-  // Uses the algorithms of `plan`, another object's Plan(), for all products prepared so far.
-  // kFailedPrecondition: the plan lacks one, or this GPU cannot run it; nothing changes.
+  // Uses the forms and algorithms of `plan`, another object's Plan(), for all products prepared so
+  // far. kFailedPrecondition: the plan lacks one, or this GPU cannot run it; nothing changes.
   absl::Status Adopt(absl::string_view plan);
 
  private:
-  // Kind, precision, whether there is a residual, rows, in, out.
-  using Key = std::tuple<DeviceOpKind, bool, bool, size_t, size_t, size_t>;
-  struct Product;
+  struct Entry;
+  using Entries = std::map<ProductKey, Entry>;
 
-  explicit CublasGemm(SharedLibrary library);
-  static Key KeyOf(const DeviceOp& op);
-  static std::string NameOf(const Key& key);
-  absl::StatusOr<std::unique_ptr<Product>> Describe(const DeviceOp& op) const;
-  // `gelu` says that the epilogue is one that some releases or types lack.
-  absl::Status Choose(Product& product, bool gelu) const;
-  // kFailedPrecondition: this GPU and library cannot run the cublasLtMatmulAlgo_t at `algorithm`.
-  absl::Status CheckAlgorithm(const Product& product, const void* algorithm) const;
+  explicit CublasGemm(SharedLibrary library, LaunchOp launch);
+  absl::StatusOr<std::unique_ptr<CublasProduct>> Describe(const DeviceOp& op) const;
+  // Finds a form for `op` and its parts.
+  absl::Status Choose(const DeviceOp& op);
+  // Gives `op` a form other than the whole product, which the library has refused.
+  absl::Status FallBack(const DeviceOp& op, const absl::Status& refusal);
+  absl::Status TryWhole(const DeviceOp& op, Entry& entry, cudaStream_t stream);
+  // Adds the form of `op` in `plan`, and of its parts, to `entries`.
+  absl::Status AdoptOne(const DeviceOp& op, const GemmPlan& plan, Entries& entries) const;
+  absl::Status AdoptWhole(const DeviceOp& op, const std::string& algorithm, Entry& entry) const;
+  void AddToPlan(const DeviceOp& op, GemmPlan& plan) const;
 
   const SharedLibrary library_;
+  const LaunchOp launch_;
   std::unique_ptr<CublasLtFunctions> functions_;
   void* handle_ = nullptr;
-  std::map<Key, std::unique_ptr<Product>> products_;
+  Entries entries_;
+  std::map<ProductKey, DeviceOp> prepared_;  // The caller's products, without parts of others.
 };
 
 }  // namespace penstock

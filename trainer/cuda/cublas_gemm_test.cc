@@ -20,6 +20,7 @@
 #include "kernels/reference/activation.h"
 #include "kernels/reference/linear.h"
 #include "tests/status_matchers.h"
+#include "trainer/backend/device/testing/emulated_device.h"
 #include "trainer/cuda/cuda_libraries.h"
 #include "trainer/cuda/testing/fake_cublaslt.h"
 
@@ -30,6 +31,7 @@ using testing::_;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 using Kind = DeviceOpKind;
@@ -155,9 +157,13 @@ class Product {
     }
     return all;
   }
-  // Allows one rounding of each output, and the roundings of the floats that are added.
-  void ExpectResults() const {
+  // Allows one rounding of each output, and the roundings of the floats that are added. In parts, a
+  // value of up to about twice the largest output is rounded before the last part as well.
+  void ExpectResults(bool in_parts = false) const {
     const std::vector<std::vector<double>> expected = Expected();
+    double largest = 0;
+    for (const double value : expected[result()]) largest = std::max(largest, std::abs(value));
+    const double between = in_parts && bf16_ ? 2 * largest * std::ldexp(1, -8) : 0;
     for (size_t i = 0; i < arrays_.size(); ++i) {
       const bool floats = !bf16_ || accesses_[i] == Access::kReadWrite;
       const std::vector<double> actual = values(i);
@@ -165,7 +171,7 @@ class Product {
         const double bound =
             accesses_[i] == Access::kRead
                 ? 0
-                : 1e-5 + std::abs(expected[i][j]) * (floats ? 1e-6 : std::ldexp(1, -8));
+                : between + 1e-5 + std::abs(expected[i][j]) * (floats ? 1e-6 : std::ldexp(1, -8));
         ASSERT_NEAR(actual[j], expected[i][j], bound) << "operand " << i << " at " << j;
       }
     }
@@ -191,8 +197,11 @@ class CublasGemmTest : public testing::Test {
     EXPECT_EQ(fake_.objects(), 0u);
   }
 
+  static absl::Status Launch(const DeviceOp& op, cudaStream_t) {
+    return EmulatedDevice::Execute(op);
+  }
   static absl::StatusOr<std::unique_ptr<CublasGemm>> Open() {
-    return CublasGemm::OpenFrom(CublasLtSpec(), {PENSTOCK_FAKE_CUBLASLT});
+    return CublasGemm::OpenFrom(CublasLtSpec(), {PENSTOCK_FAKE_CUBLASLT}, Launch);
   }
   CublasGemm& gemm() {
     if (gemm_ == nullptr) gemm_ = Open().value();
@@ -203,12 +212,15 @@ class CublasGemmTest : public testing::Test {
     ASSERT_OK(gemm.Prepare(product.op()));
     ASSERT_OK(gemm.Run(product.op(), nullptr)) << fake_.reason();
   }
-  void ExpectRight(Kind kind, Size size, bool bf16, bool residual = false) {
+  void ExpectRight(Kind kind, Size size, bool bf16, bool residual = false, bool in_parts = false) {
     SCOPED_TRACE(absl::StrCat(DeviceOpName(kind), bf16 ? " bf16 " : " fp32 ", size.rows, "x",
                               size.in, "x", size.out));
     const Product product(kind, size, bf16, residual);
     Run(product);
-    product.ExpectResults();
+    product.ExpectResults(in_parts);
+  }
+  void ExpectRightInParts(Kind kind, Size size, bool bf16) {
+    ExpectRight(kind, size, bf16, /*residual=*/false, /*in_parts=*/true);
   }
   // Opens the library through a symbolic link whose name is unique on the machine.
   absl::Status OpenAs(const std::string& file, const std::string& folder) {
@@ -217,7 +229,7 @@ class CublasGemmTest : public testing::Test {
     std::filesystem::create_symlink(absl::StrCat(folder, "/libcublasLt.so.13"), link);
     LibrarySpec spec = CublasLtSpec();
     spec.files = {name};
-    const absl::Status status = CublasGemm::OpenFrom(spec, {testing::TempDir()}).status();
+    const absl::Status status = CublasGemm::OpenFrom(spec, {testing::TempDir()}, Launch).status();
     std::filesystem::remove(link);
     return status;
   }
@@ -269,17 +281,16 @@ TEST_F(CublasGemmTest, GelusEndProductsInBf16) {
 
 // The rows of the GELU's matrix are not multiples of 8 numbers.
 TEST_F(CublasGemmTest, AGeluOfOddWidthIsLeftToAKernel) {
-  const Product forward(Kind::kLinearGelu, {7, 8, 5}, true);
-  const Product backward(Kind::kLinearBackwardGelu, {7, 9, 8}, true);
-  EXPECT_THAT(gemm().Prepare(forward.op()), StatusIs(absl::StatusCode::kUnimplemented, _));
-  EXPECT_THAT(gemm().Prepare(backward.op()), StatusIs(absl::StatusCode::kUnimplemented, _));
+  ExpectRightInParts(Kind::kLinearGelu, {7, 8, 5}, /*bf16=*/true);
+  ExpectRightInParts(Kind::kLinearBackwardGelu, {7, 9, 8}, /*bf16=*/true);
+  EXPECT_THAT(gemm().Plan(), Not(HasSubstr("GELU")));
 }
 
 TEST_F(CublasGemmTest, AGeluInFp32IsLeftToAKernel) {
   for (const Kind kind : {Kind::kLinearGelu, Kind::kLinearBackwardGelu}) {
-    EXPECT_THAT(gemm().Prepare(Product(kind, kWhole, /*bf16=*/false).op()),
-                StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("not exact enough for fp32")));
+    ExpectRight(kind, kWhole, /*bf16=*/false);
   }
+  EXPECT_THAT(gemm().Plan(), Not(HasSubstr("GELU")));
 }
 
 TEST_F(CublasGemmTest, SumsInPartsAreTakenInTheWorkspace) {
@@ -314,24 +325,88 @@ TEST_F(CublasGemmTest, AnAlgorithmIsChosenByNumbersAlone) {
   }
 }
 
-TEST_F(CublasGemmTest, AGeluThatTheLibraryLacksIsUnimplemented) {
-  for (const cublasStatus_t status :
-       {CUBLAS_STATUS_NOT_SUPPORTED, CUBLAS_STATUS_INVALID_VALUE, CUBLAS_STATUS_SUCCESS}) {
+// Releases differ in how they refuse a product. Success then comes without an algorithm.
+constexpr cublasStatus_t kRefusals[] = {CUBLAS_STATUS_NOT_SUPPORTED, CUBLAS_STATUS_INVALID_VALUE,
+                                        CUBLAS_STATUS_SUCCESS};
+
+TEST_F(CublasGemmTest, AGeluThatTheLibraryRefusesIsAKernelBehindThePlainProduct) {
+  for (const cublasStatus_t status : kRefusals) {
     fake_.Refuse(CUBLASLT_EPILOGUE_GELU_AUX_BIAS, status);
     fake_.Refuse(CUBLASLT_EPILOGUE_DGELU, status);
+    gemm_.reset();
     for (const Kind kind : {Kind::kLinearGelu, Kind::kLinearBackwardGelu}) {
-      EXPECT_THAT(gemm().Prepare(Product(kind, kWhole, true).op()),
-                  StatusIs(absl::StatusCode::kUnimplemented, _));
+      ExpectRightInParts(kind, kWhole, /*bf16=*/true);
     }
+    EXPECT_THAT(gemm().Plan(), AllOf(Not(HasSubstr("GELU")), HasSubstr("linear bf16 5x40x32 "),
+                                     HasSubstr("linear backward by input bf16 5x40x32 ")));
   }
-  EXPECT_OK(gemm().Prepare(Product(Kind::kLinear, kWhole, true).op()));
 }
 
-TEST_F(CublasGemmTest, OtherProductsThatAreInvalidAreOurBug) {
+TEST_F(CublasGemmTest, AResidualThatTheLibraryRefusesIsAddedByAKernel) {
+  for (const cublasStatus_t status : {CUBLAS_STATUS_NOT_SUPPORTED, CUBLAS_STATUS_INVALID_VALUE}) {
+    fake_.RefuseResiduals(status);
+    for (const bool bf16 : {false, true}) {
+      gemm_.reset();
+      const Product tried(Kind::kLinear, kWhole, bf16, true),
+          run(Kind::kLinear, kWhole, bf16, true);
+      ASSERT_OK(gemm().Prepare(tried.op()));
+      EXPECT_THAT(gemm().Plan(), HasSubstr("onto 5x40x32"));
+      ASSERT_OK(gemm().Try(tried.op(), nullptr)) << fake_.reason();
+      tried.ExpectResults(/*in_parts=*/true);
+      EXPECT_THAT(gemm().Plan(), AllOf(Not(HasSubstr("onto")), HasSubstr("5x40x32")));
+      ASSERT_OK(gemm().Run(run.op(), nullptr));
+      EXPECT_EQ(run.values(3), tried.values(3));
+    }
+  }
+}
+
+TEST_F(CublasGemmTest, AHeadOfEightColumnsThatTheLibraryRefusesIsAKernel) {
+  constexpr Size kHead{33, 40, 8};
+  for (const cublasStatus_t status : kRefusals) {
+    fake_.RefuseWidth(8, status);
+    gemm_.reset();
+    for (const bool bf16 : {false, true}) {
+      for (const Kind kind :
+           {Kind::kLinear, Kind::kLinearBackwardInput, Kind::kLinearBackwardWeight}) {
+        ExpectRight(kind, kHead, bf16);
+      }
+      ExpectRightInParts(Kind::kLinearGelu, kHead, bf16);  // Its plain product is a kernel too.
+    }
+    EXPECT_THAT(fake_.used(), IsEmpty());
+    EXPECT_THAT(gemm().Plan(), HasSubstr("linear bf16 33x40x8 kernel; "));
+  }
+}
+
+TEST_F(CublasGemmTest, AProductThatIsRefusedWhenItRunsFallsBackToo) {
+  fake_.SetAlgorithms({{.id = 8}, {.id = 9}});
+  fake_.RefuseAlgorithm(8, CUBLAS_STATUS_NOT_SUPPORTED);
+  const Product product(Kind::kLinear, kWhole, true), head(Kind::kLinear, {33, 40, 8}, true);
+  ASSERT_OK(gemm().Prepare(product.op()));
+  ASSERT_OK(gemm().Prepare(head.op()));
+  ASSERT_OK(gemm().Try(product.op(), nullptr));
+  product.ExpectResults();
+  EXPECT_THAT(fake_.used(), ElementsAre(9));
+  fake_.RefuseAlgorithm(9, CUBLAS_STATUS_INVALID_VALUE);
+  ASSERT_OK(gemm().Try(head.op(), nullptr));
+  head.ExpectResults();
+  EXPECT_THAT(gemm().Plan(), HasSubstr("33x40x8 kernel"));
+  EXPECT_THAT(gemm().Try(product.op(), nullptr),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("multiplying failed")));
+}
+
+TEST_F(CublasGemmTest, AnErrorThatIsNoRefusalIsPassedOn) {
+  const Product product(Kind::kLinearGelu, kWhole, true);
+  ASSERT_OK(gemm().Prepare(product.op()));
+  fake_.Fail("cublasLtMatmul", CUBLAS_STATUS_EXECUTION_FAILED);
+  EXPECT_THAT(gemm().Try(product.op(), nullptr), StatusIs(absl::StatusCode::kInternal, _));
+  EXPECT_THAT(gemm().Plan(), HasSubstr("linear and GELU"));
+}
+
+TEST_F(CublasGemmTest, OtherProductsThatAreRefusedAreMissing) {
   fake_.Refuse(CUBLASLT_EPILOGUE_BIAS, CUBLAS_STATUS_INVALID_VALUE);
   fake_.Refuse(CUBLASLT_EPILOGUE_DEFAULT, CUBLAS_STATUS_NOT_SUPPORTED);
   EXPECT_THAT(gemm().Prepare(Product(Kind::kLinear, kWhole, true).op()),
-              StatusIs(absl::StatusCode::kInternal,
+              StatusIs(absl::StatusCode::kUnimplemented,
                        HasSubstr("choosing an algorithm failed with status 7")));
   EXPECT_THAT(gemm().Prepare(Product(Kind::kLinearBackwardInput, kWhole, true).op()),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("status 15")));
@@ -425,8 +500,9 @@ TEST_F(AdoptionTest, APlanWithoutAProductIsRefusedByItsName) {
 
 TEST_F(AdoptionTest, AnAlgorithmThatTheDeviceLacksIsRefusedByItsProduct) {
   Prepare({{.id = 12}});
-  ExpectRefused(gemm().Plan(), AllOf(HasSubstr("linear fp32 5x40x32"),
-                                     HasSubstr("cannot run the planned algorithm (status 15)")));
+  ExpectRefused(gemm().Plan(),
+                AllOf(HasSubstr("linear fp32 5x40x32"),
+                      HasSubstr("cannot run the planned algorithm"), HasSubstr("status 15")));
 }
 
 // The algorithm of the product that is checked first is valid.
@@ -446,6 +522,31 @@ TEST_F(AdoptionTest, AnAlgorithmThatTakesTooMuchWorkspaceIsRefused) {
                                      HasSubstr("671088640 bytes of workspace, but only 33554432")));
 }
 
+TEST_F(CublasGemmTest, TheFormOfAProductIsAdoptedToo) {
+  constexpr Size kHead{33, 40, 8};
+  const Product gelu(Kind::kLinearGelu, kWhole, true), head(Kind::kLinear, kHead, true);
+  const Product onto(Kind::kLinear, kWhole, true, /*residual=*/true);
+  fake_.Refuse(CUBLASLT_EPILOGUE_GELU_AUX_BIAS, CUBLAS_STATUS_NOT_SUPPORTED);
+  fake_.RefuseWidth(8, CUBLAS_STATUS_NOT_SUPPORTED);
+  fake_.RefuseResiduals(CUBLAS_STATUS_NOT_SUPPORTED);
+  for (const Product* product : {&gelu, &head, &onto}) {
+    ASSERT_OK(gemm().Prepare(product->op()));
+    ASSERT_OK(gemm().Try(product->op(), nullptr));
+  }
+  fake_.Reset();
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CublasGemm> other, Open());
+  const Product gelu2(Kind::kLinearGelu, kWhole, true), head2(Kind::kLinear, kHead, true);
+  const Product onto2(Kind::kLinear, kWhole, true, /*residual=*/true);
+  for (const Product* product : {&gelu2, &head2, &onto2}) Run(*other, *product);
+  EXPECT_THAT(other->Plan(), AllOf(HasSubstr("GELU"), HasSubstr("onto"), Not(HasSubstr("kernel"))));
+  ASSERT_OK(other->Adopt(gemm().Plan()));
+  EXPECT_EQ(other->Plan(), gemm().Plan());
+  for (const Product* product : {&gelu2, &head2, &onto2}) Run(*other, *product);
+  EXPECT_EQ(gelu2.values(4), gelu.values(4));
+  EXPECT_EQ(head2.values(3), head.values(3));
+  EXPECT_EQ(onto2.values(3), onto.values(3));
+}
+
 TEST_F(AdoptionTest, AnotherTextIsNoPlan) {
   Prepare({{.id = 12}});
   EXPECT_THAT(other_->Adopt("plain"), Not(IsOk()));
@@ -454,7 +555,7 @@ TEST_F(AdoptionTest, AnotherTextIsNoPlan) {
 
 TEST_F(CublasGemmTest, IsFoundByTheEnvironment) {
   setenv("PENSTOCK_CUDA_LIBS", PENSTOCK_FAKE_CUBLASLT, 1);
-  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CublasGemm> found, CublasGemm::Open());
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CublasGemm> found, CublasGemm::Open(Launch));
   EXPECT_EQ(found->math_library(), "cuBLASLt 13.1.0");
 }
 

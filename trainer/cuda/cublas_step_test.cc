@@ -30,10 +30,13 @@ constexpr size_t kRows = 4;
 class CublasProducts final : public EmulatedProducts {
  public:
   CublasProducts()
-      : gemm_(CublasGemm::OpenFrom(CublasLtSpec(), {PENSTOCK_FAKE_CUBLASLT}).value()) {}
+      : gemm_(CublasGemm::OpenFrom(CublasLtSpec(), {PENSTOCK_FAKE_CUBLASLT}, Launch).value()) {}
 
   size_t Workspace(const DeviceOp&) override { return CublasGemm::kWorkspaceBytes; }
   absl::Status Prepare(const DeviceOp& op) override { return gemm_->Prepare(op); }
+  absl::Status Try(const DeviceOp& op, FakeStream& stream) override {
+    return gemm_->Try(op, reinterpret_cast<cudaStream_t>(&stream));
+  }
   std::string Plan() const override { return gemm_->Plan(); }
   absl::Status Adopt(absl::string_view plan) override { return gemm_->Adopt(plan); }
   absl::Status Run(const DeviceOp& op, FakeStream& stream) override {
@@ -41,6 +44,13 @@ class CublasProducts final : public EmulatedProducts {
   }
 
  private:
+  // Kernels take their turn on the stream, like products.
+  static absl::Status Launch(const DeviceOp& op, cudaStream_t stream) {
+    reinterpret_cast<FakeStream*>(stream)->queue(
+        {[op] { EXPECT_OK(EmulatedDevice::Execute(op)); }, [] { return true; }});
+    return absl::OkStatus();
+  }
+
   const std::unique_ptr<CublasGemm> gemm_;
 };
 
@@ -106,13 +116,24 @@ TEST_F(CublasStepTest, Bf16StepIsNearTheReference) {
   EXPECT_THAT(plan_, AllOf(HasSubstr("linear and GELU"), HasSubstr("and GELU backward")));
 }
 
-TEST_F(CublasStepTest, GelusThatTheLibraryLacksAreKernels) {
+// The library refuses one more thing at a time.
+TEST_F(CublasStepTest, WhatTheLibraryRefusesIsLeftToKernels) {
+  DeviceLog log;
   fake_.Refuse(CUBLASLT_EPILOGUE_DGELU, CUBLAS_STATUS_INVALID_VALUE);
-  EXPECT_LT(GradientError(/*bf16=*/true), 0.02);
+  EXPECT_LT(GradientError(/*bf16=*/true, &log), 0.02);
   EXPECT_THAT(plan_, AllOf(HasSubstr("linear and GELU"), Not(HasSubstr("and GELU backward"))));
   fake_.Refuse(CUBLASLT_EPILOGUE_GELU_AUX_BIAS, CUBLAS_STATUS_NOT_SUPPORTED);
   EXPECT_LT(GradientError(/*bf16=*/true), 0.02);
-  EXPECT_THAT(plan_, Not(HasSubstr("GELU")));
+  EXPECT_THAT(plan_, AllOf(Not(HasSubstr("GELU")), HasSubstr("onto")));
+  fake_.RefuseResiduals(CUBLAS_STATUS_INVALID_VALUE);
+  EXPECT_LT(GradientError(/*bf16=*/true), 0.02);
+  EXPECT_THAT(plan_, AllOf(Not(HasSubstr("onto")), Not(HasSubstr("kernel"))));
+  fake_.RefuseWidth(8, CUBLAS_STATUS_NOT_SUPPORTED);
+  EXPECT_LT(GradientError(/*bf16=*/true, &log), 0.02);
+  EXPECT_THAT(plan_, AllOf(HasSubstr("linear bf16 2x32x8 kernel"),
+                           HasSubstr("linear backward by input bf16 2x32x8 kernel"),
+                           HasSubstr("linear backward by weight bf16 2x32x8 kernel")));
+  EXPECT_THAT(log.problems, IsEmpty());
 }
 
 TEST_F(CublasStepTest, AProductThatTheLibraryLacksIsNamed) {

@@ -35,6 +35,10 @@ absl::StatusOr<bool> IsDone(cudaError_t state, absl::string_view what) {
   return true;
 }
 
+absl::Status LaunchOurs(const DeviceOp& op, cudaStream_t stream) {
+  return Check(static_cast<cudaError_t>(LaunchKernel(op, stream)), "launching a kernel");
+}
+
 std::string PrintVersion(int version) {
   return absl::StrCat(version / 1000, ".", version % 1000 / 10);
 }
@@ -52,6 +56,10 @@ class CudaDevice final : public Device {
   absl::Status Prepare(const DeviceOp& op) override {
     PENSTOCK_RETURN_IF_ERROR(Use());
     return gemm_->Prepare(op);
+  }
+  absl::Status Try(const DeviceOp& op) override {
+    PENSTOCK_RETURN_IF_ERROR(Use());
+    return gemm_->Try(op, Stream(DeviceQueue::kCompute));
   }
   std::string GemmPlan() const override { return gemm_->Plan(); }
   absl::Status AdoptGemmPlan(absl::string_view plan) override {
@@ -105,7 +113,7 @@ absl::StatusOr<std::unique_ptr<Device>> CudaDevice::Open(int index, bool traced)
   if (traced) device->recorders_.emplace();  // Must come before any use of the GPU.
   PENSTOCK_RETURN_IF_ERROR(device->Use());
   PENSTOCK_RETURN_IF_ERROR(device->Describe());
-  PENSTOCK_ASSIGN_OR_RETURN(device->gemm_, CublasGemm::Open());
+  PENSTOCK_ASSIGN_OR_RETURN(device->gemm_, CublasGemm::Open(LaunchOurs));
   device->info_.math_library = device->gemm_->math_library();
   PENSTOCK_RETURN_IF_ERROR(device->MakeQueues());
   return device;
@@ -208,7 +216,7 @@ absl::Status CudaDevice::Run(const DeviceOp& op, DeviceQueue queue) {
                  "starting a copy");
   }
   if (IsGemm(op.kind)) return gemm_->Run(op, stream);
-  return Check(static_cast<cudaError_t>(LaunchKernel(op, stream)), "launching a kernel");
+  return LaunchOurs(op, stream);
 }
 
 absl::Status CudaDevice::RunForeign(const DeviceOp&, DeviceQueue,

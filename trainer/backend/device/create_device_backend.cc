@@ -129,6 +129,7 @@ absl::Status DeviceBackend::Prepare() {
   if (options_.on_memory) options_.on_memory(memory_->plan().uses());
   PENSTOCK_RETURN_IF_ERROR(memory_->plan().Check(*device_, options_.memory_fraction));
   PENSTOCK_RETURN_IF_ERROR(memory_->Take(*device_));
+  PENSTOCK_RETURN_IF_ERROR(TryProducts());
   PENSTOCK_RETURN_IF_ERROR(merge_->Bind(*device_, memory_->plan(), memory_->gradients()));
   if (Overlaps()) PENSTOCK_RETURN_IF_ERROR(progress_.Bind(*device_, memory_->plan()));
   sender_.emplace(*device_, *memory_, pinned_slots_,
@@ -141,6 +142,13 @@ absl::Status DeviceBackend::Prepare() {
   inference_list_ = Lists().Inference(EvaluationSlot());
   device_state_.emplace(*device_, layout_, *memory_);
   return device_state_->Prepare();
+}
+
+// The memory is not in use yet.
+absl::Status DeviceBackend::TryProducts() {
+  const ShardMemory memory = memory_->OfShard(0, 0);
+  PENSTOCK_RETURN_IF_ERROR(training_->TryProducts(memory, *device_));
+  return inference_->TryProducts(memory, *device_);
 }
 
 void DeviceBackend::FindBuckets() {

@@ -56,8 +56,14 @@ class Device {
   // Determines how to run a matrix product of these sizes. Call this before queuing it.
   // kUnimplemented: the device cannot run it.
   virtual absl::Status Prepare(const DeviceOp& op) = 0;
-  // Describes the products prepared so far and the algorithm of each. Equal plans, libraries and
-  // GPUs give equal bits.
+  // Queues a prepared product once on kCompute. A library may refuse a product only when it runs;
+  // the product is then run in another way from now on. kUnimplemented: there is none.
+  virtual absl::Status Try(const DeviceOp& op) {
+    (void)op;
+    return absl::OkStatus();
+  }
+  // The products prepared so far and the way each is run. Equal plans, libraries and GPUs give
+  // equal bits.
   virtual std::string GemmPlan() const = 0;
   // Runs the products prepared so far according to `plan`, the GemmPlan() of another device.
   // kFailedPrecondition: the plan lacks one, or this device or library cannot run it; nothing

@@ -129,6 +129,7 @@ class DeviceBackend final : public Backend {
                 std::unique_ptr<Device> device, std::unique_ptr<Communicator> gradient_ranks);
 
   absl::Status Prepare();
+  absl::Status TryProducts();
   void FindBuckets();
   size_t LargestBucket() const;
   TrainingSizes Sizes();

@@ -61,6 +61,12 @@ const char* DeviceOpName(DeviceOpKind kind) {
       return "linear backward by input and GELU backward";
     case DeviceOpKind::kLinearBackwardWeight:
       return "linear backward by weight";
+    case DeviceOpKind::kNarrowLinear:
+      return "narrow linear";
+    case DeviceOpKind::kNarrowBackwardInput:
+      return "narrow linear backward by input";
+    case DeviceOpKind::kNarrowBackwardWeight:
+      return "narrow linear backward by weight";
     case DeviceOpKind::kAdd:
       return "add gradients";
     case DeviceOpKind::kNarrow:

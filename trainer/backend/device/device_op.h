@@ -52,6 +52,12 @@ enum class DeviceOpKind : uint8_t {
   kLinearBackwardGelu,    // r T dy, r T weight, r T before, w T dbefore  rows, in, out
   kLinearBackwardWeight,  // r T dy, r T x, rw dweight           rows, in, out
 
+  // kLinear without a residual, kLinearBackwardInput and kLinearBackwardWeight by kernels of ours,
+  // with 8 outputs: the same operands and sizes
+  kNarrowLinear,
+  kNarrowBackwardInput,
+  kNarrowBackwardWeight,
+
   kAdd,           // r addend, rw sum                            count
   kNarrow,        // r from, w to in 16 bits                     count; `bf16` or fp16
   kWiden,         // r from in 16 bits, w to                     count; `bf16` or fp16

@@ -1,11 +1,13 @@
 #include "trainer/backend/device/device_program.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "trainer/backend/batch_rows.h"
+#include "trainer/backend/device/product_forms.h"
 #include "trainer/step/arena_plan.h"
 #include "trainer/step/fuse.h"
 #include "trainer/step/model_program.h"
@@ -121,8 +123,6 @@ unsigned FloatOperands(OpKind kind) {
   }
 }
 
-bool IsMissing(const absl::Status& status) { return absl::IsUnimplemented(status); }
-
 }  // namespace
 
 absl::StatusOr<DeviceProgram> DeviceProgram::Build(const ModelConfig& config,
@@ -133,29 +133,34 @@ absl::StatusOr<DeviceProgram> DeviceProgram::Build(const ModelConfig& config,
   result.bf16_ = options.bf16;
   result.format_ = options.format;
   result.results_ = config.results();
-  absl::Status prepared;
-  for (size_t passes = 3; passes-- > 0;) {
-    result.program_ = build(config, layout.padded(), options.format, options.rows);
-    FuseResidualNorm(result.program_);
-    if (passes > 0) FuseGelu(result.program_);
-    if (passes > 1) FuseGeluBackward(result.program_);
-    prepared = result.PrepareProducts(device);
-    if (!IsMissing(prepared)) break;
-  }
-  PENSTOCK_RETURN_IF_ERROR(prepared);
+  result.program_ = build(config, layout.padded(), options.format, options.rows);
+  FuseResidualNorm(result.program_);
+  FuseGelu(result.program_);
+  FuseGeluBackward(result.program_);
+  PENSTOCK_RETURN_IF_ERROR(
+      result.ForEachProduct(NoMemory(), [&](const DeviceOp& op) { return device.Prepare(op); }));
   result.Place();
   result.FindWorkspace(device);
   return result;
 }
 
-absl::Status DeviceProgram::PrepareProducts(Device& device) {
-  for (const DeviceOp& op : OpsOn(NoMemory())) {
+absl::Status DeviceProgram::ForEachProduct(
+    const ShardMemory& memory, absl::FunctionRef<absl::Status(const DeviceOp&)> work) const {
+  for (const DeviceOp& op : OpsOn(memory)) {
     if (!IsGemm(op.kind)) continue;
     PENSTOCK_RETURN_IF_ERROR(
-        Annotate(device.Prepare(op), absl::StrCat(DeviceOpName(op.kind), " of ", op.rows, " rows, ",
-                                                  op.in, " to ", op.out, " columns")));
+        Annotate(work(op), absl::StrCat(DeviceOpName(op.kind), " of ", op.rows, " rows, ", op.in,
+                                        " to ", op.out, " columns")));
   }
   return absl::OkStatus();
+}
+
+absl::Status DeviceProgram::TryProducts(const ShardMemory& memory, Device& device) const {
+  std::set<ProductKey> tried;
+  PENSTOCK_RETURN_IF_ERROR(ForEachProduct(memory, [&](const DeviceOp& op) {
+    return tried.insert(ProductKey::Of(op)).second ? device.Try(op) : absl::OkStatus();
+  }));
+  return device.Synchronize(DeviceQueue::kCompute);
 }
 
 // Means and inverse deviations of norms are floats, which take the space of two bf16 elements.

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/numeric/counter_random.h"
 #include "trainer/backend/device/device.h"
@@ -42,11 +44,14 @@ class DeviceProgram {
     bool bf16 = false;
   };
 
-  // Makes the device prepare the matrix products. If the device cannot fuse a product with GELU, or
-  // a backward product with the GELU's, all of them become separate operations. kUnimplemented: the
-  // device lacks a product; the message names it.
+  // Makes the device prepare the matrix products. kUnimplemented: the device lacks a product; the
+  // message names it.
   static absl::StatusOr<DeviceProgram> Build(const ModelConfig& config, const DeviceLayout& layout,
                                              const Options& options, Device& device);
+
+  // Runs each product once on `memory`, whose contents are lost: Device::Try(). Errors are those of
+  // Build().
+  absl::Status TryProducts(const ShardMemory& memory, Device& device) const;
 
   // Sizes of a shard's memory, in bytes.
   size_t activation_bytes() const { return program_.activation_size * element_bytes(); }
@@ -62,7 +67,9 @@ class DeviceProgram {
  private:
   DeviceProgram() = default;
   size_t element_bytes() const { return bf16_ ? 2 : 4; }
-  absl::Status PrepareProducts(Device& device);
+  // Errors get the product's name.
+  absl::Status ForEachProduct(const ShardMemory& memory,
+                              absl::FunctionRef<absl::Status(const DeviceOp&)> work) const;
   void Place();
   void FindWorkspace(Device& device);
   void Append(const Op& op, const ShardMemory& memory, std::vector<DeviceOp>& list) const;

@@ -9,10 +9,16 @@
 #include "absl/strings/str_split.h"
 
 namespace penstock {
+namespace {
+
+constexpr absl::string_view kKernel = "kernel";
+
+}  // namespace
 
 std::string FormatGemmPlan(const GemmPlan& plan) {
   return absl::StrJoin(plan, "; ", [](std::string* out, const auto& product) {
-    absl::StrAppend(out, product.first, " ", absl::BytesToHexString(product.second));
+    const auto& [name, bytes] = product;
+    absl::StrAppend(out, name, " ", bytes.empty() ? kKernel : absl::BytesToHexString(bytes));
   });
 }
 
@@ -23,12 +29,18 @@ absl::StatusOr<GemmPlan> ParseGemmPlan(absl::string_view text) {
     const absl::string_view hex = space == absl::string_view::npos ? "" : entry.substr(space + 1);
     const bool is_hex = !hex.empty() && hex.size() % 2 == 0 &&
                         std::all_of(hex.begin(), hex.end(), absl::ascii_isxdigit);
-    if (!is_hex ||
-        !plan.emplace(std::string(entry.substr(0, space)), absl::HexStringToBytes(hex)).second) {
+    const std::string bytes = is_hex ? absl::HexStringToBytes(hex) : "";
+    if ((!is_hex && hex != kKernel) ||
+        !plan.emplace(std::string(entry.substr(0, space)), bytes).second) {
       return absl::InvalidArgumentError(absl::StrCat("not a GEMM plan: ", entry.substr(0, 80)));
     }
   }
   return plan;
+}
+
+bool IsKernel(const GemmPlan& plan, const std::string& product) {
+  const auto at = plan.find(product);
+  return at != plan.end() && at->second.empty();
 }
 
 absl::StatusOr<std::string> AlgorithmOf(const GemmPlan& plan, const std::string& product,

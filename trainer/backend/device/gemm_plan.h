@@ -10,17 +10,20 @@
 
 namespace penstock {
 
-// Maps a product's name, such as "linear bf16 128x40x32", to the bytes that identify its algorithm
-// to the library.
+// Maps a product's name, "linear bf16 128x40x32", to the bytes that identify its algorithm to the
+// library. Empty bytes: a kernel of ours computes it.
 using GemmPlan = std::map<std::string, std::string>;
 
-// "NAME HEX; NAME HEX".
+// "NAME HEX; NAME HEX; NAME kernel".
 std::string FormatGemmPlan(const GemmPlan& plan);
 // kInvalidArgument: the text has another form, or names a product twice.
 absl::StatusOr<GemmPlan> ParseGemmPlan(absl::string_view text);
 
-// Returns the algorithm that the plan has for `product`. kFailedPrecondition: the plan has none, or
-// one whose size is not `bytes`.
+// Whether a kernel of ours computes `product`.
+bool IsKernel(const GemmPlan& plan, const std::string& product);
+
+// The algorithm of `product`, which must have `bytes` bytes. kFailedPrecondition: the plan has none
+// of that size.
 absl::StatusOr<std::string> AlgorithmOf(const GemmPlan& plan, const std::string& product,
                                         size_t bytes);
 

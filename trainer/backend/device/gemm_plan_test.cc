@@ -11,9 +11,11 @@ using testing::HasSubstr;
 
 TEST(GemmPlanTest, ComesBackFromText) {
   const GemmPlan plan = {{"linear and GELU bf16 128x40x32", std::string("\x01\x00\xff", 3)},
+                         {"linear bf16 4x32x8", ""},
                          {"linear fp32 onto 1x2x3", "ab"}};
   EXPECT_EQ(FormatGemmPlan(plan),
-            "linear and GELU bf16 128x40x32 0100ff; linear fp32 onto 1x2x3 6162");
+            "linear and GELU bf16 128x40x32 0100ff; linear bf16 4x32x8 kernel; "
+            "linear fp32 onto 1x2x3 6162");
   EXPECT_THAT(ParseGemmPlan(FormatGemmPlan(plan)), IsOkAndHolds(plan));
   EXPECT_THAT(ParseGemmPlan(""), IsOkAndHolds(GemmPlan()));
 }
@@ -25,6 +27,15 @@ TEST(GemmPlanTest, RefusesOtherText) {
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a GEMM plan")))
         << text;
   }
+}
+
+TEST(GemmPlanTest, AKernelIsNoAlgorithm) {
+  const GemmPlan plan = {{"linear", "abcd"}, {"narrow", ""}};
+  EXPECT_TRUE(IsKernel(plan, "narrow"));
+  EXPECT_FALSE(IsKernel(plan, "linear"));
+  EXPECT_FALSE(IsKernel(plan, "another"));
+  EXPECT_THAT(AlgorithmOf(plan, "narrow", 4), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                                       HasSubstr("no algorithm of 4 bytes")));
 }
 
 TEST(GemmPlanTest, NamesTheProductThatItHasNoAlgorithmFor) {

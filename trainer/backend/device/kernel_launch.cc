@@ -13,6 +13,7 @@
 #include "kernels/cuda/images.h"
 #include "kernels/cuda/layer_norm.h"
 #include "kernels/cuda/loss.h"
+#include "kernels/cuda/narrow_linear.h"
 #include "kernels/cuda/pool.h"
 #include "kernels/cuda/score.h"
 #include "kernels/numeric/bf16.h"
@@ -114,6 +115,16 @@ cudaError_t LaunchOf(const DeviceOp& op, cudaStream_t stream) {
     case DeviceOpKind::kColumnSums:
       return cuda::AddColumnSums<T>(op.at<T>(0), op.rows, op.in, op.at<float>(1),
                                     static_cast<float*>(op.workspace.at), stream);
+    case DeviceOpKind::kNarrowLinear:
+      return cuda::NarrowLinear<T>(op.at<T>(0), op.at<T>(1), op.at<T>(2), op.rows, op.in,
+                                   op.at<T>(3), stream);
+    case DeviceOpKind::kNarrowBackwardInput:
+      return cuda::NarrowBackwardInput<T>(op.at<T>(0), op.at<T>(1), op.rows, op.in, op.at<T>(2),
+                                          stream);
+    case DeviceOpKind::kNarrowBackwardWeight:
+      return cuda::NarrowBackwardWeight<T>(op.at<T>(0), op.at<T>(1), op.rows, op.in,
+                                           op.at<float>(2), static_cast<float*>(op.workspace.at),
+                                           stream);
     case DeviceOpKind::kAdd:
       return cuda::Add<float>(op.at<float>(0), op.count, op.at<float>(1), stream);
     case DeviceOpKind::kNarrow:
@@ -144,6 +155,8 @@ size_t KernelWorkspace(const DeviceOp& op) {
       return cuda::AttentionBiasWorkspace(HeadsOf(op)) * sizeof(float);
     case DeviceOpKind::kColumnSums:
       return cuda::ColumnSumWorkspace(op.rows, op.in) * sizeof(float);
+    case DeviceOpKind::kNarrowBackwardWeight:
+      return cuda::NarrowWorkspace(op.rows, op.in) * sizeof(float);
     case DeviceOpKind::kGradientNorm:
       return cuda::GradientNormWorkspace(op.count) * sizeof(double);
     default:

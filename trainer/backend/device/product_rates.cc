@@ -11,6 +11,7 @@
 #include "trainer/backend/device/device_list.h"
 #include "trainer/backend/device/device_program.h"
 #include "trainer/backend/device/host_array.h"
+#include "trainer/backend/device/product_forms.h"
 #include "trainer/backend/device/training_memory.h"
 #include "trainer/step/model_program.h"
 
@@ -68,7 +69,8 @@ absl::Status Measuring::Prepare(const ModelConfig& config, size_t samples, bool 
                   SlotLayout(format, 1, samples, DropoutSites(config)));
   PENSTOCK_RETURN_IF_ERROR(memory_->plan().Check(device_, 1));
   PENSTOCK_RETURN_IF_ERROR(memory_->Take(device_));
-  return FillOperands(bf16);
+  PENSTOCK_RETURN_IF_ERROR(FillOperands(bf16));
+  return program_->TryProducts(memory_->OfShard(0, 0), device_);
 }
 
 absl::Status Measuring::FillOperands(bool bf16) {
@@ -118,26 +120,10 @@ absl::StatusOr<ProductRate> Measuring::Measure(const DeviceOp& op) {
 }
 
 absl::StatusOr<std::optional<ProductRate::Time>> Measuring::TimeApart(const DeviceOp& op) {
-  DeviceOp product = op, gelu = op;
-  gelu.workspace = {};
-  const auto& operands = op.operands;
-  if (op.kind == DeviceOpKind::kLinearGelu) {
-    product.kind = DeviceOpKind::kLinear;
-    product.operands.pop_back();  // Drops the result; GELU reads the product's output.
-    gelu.kind = DeviceOpKind::kGelu;
-    gelu.count = op.rows * op.out;
-    gelu.operands = {{operands[3].at, operands[3].bytes, Access::kRead}, operands[4]};
-  } else if (op.kind == DeviceOpKind::kLinearBackwardGelu) {
-    product.kind = DeviceOpKind::kLinearBackwardInput;
-    product.operands = {operands[0], operands[1], operands[3]};
-    gelu.kind = DeviceOpKind::kGeluBackward;
-    gelu.count = op.rows * op.in;
-    gelu.operands = {operands[2], {operands[3].at, operands[3].bytes, Access::kReadWrite}};
-  } else {
-    return std::nullopt;
-  }
-  PENSTOCK_RETURN_IF_ERROR(device_.Prepare(product));
-  PENSTOCK_ASSIGN_OR_RETURN(const ProductRate::Time time, TimeOf({product, gelu}));
+  const std::vector<DeviceOp> parts = PartsOf(op);
+  if (parts.empty() || HasResidual(op)) return std::nullopt;
+  PENSTOCK_RETURN_IF_ERROR(device_.Prepare(parts.front()));
+  PENSTOCK_ASSIGN_OR_RETURN(const ProductRate::Time time, TimeOf(parts));
   return time;
 }
 

@@ -66,6 +66,9 @@ class Fake final : public FakeCublasLt {
     const std::lock_guard lock(mutex_);
     failures_.clear();
     refused_.clear();
+    refused_widths_.clear();
+    refused_algorithms_.clear();
+    residuals_ = CUBLAS_STATUS_SUCCESS;
     algorithms_ = kAlgorithms;
     used_.clear();
     reason_.clear();
@@ -77,6 +80,18 @@ class Fake final : public FakeCublasLt {
   void Refuse(cublasLtEpilogue_t epilogue, cublasStatus_t status) override {
     const std::lock_guard lock(mutex_);
     refused_[epilogue] = status;
+  }
+  void RefuseWidth(uint64_t width, cublasStatus_t status) override {
+    const std::lock_guard lock(mutex_);
+    refused_widths_[width] = status;
+  }
+  void RefuseResiduals(cublasStatus_t status) override {
+    const std::lock_guard lock(mutex_);
+    residuals_ = status;
+  }
+  void RefuseAlgorithm(uint64_t id, cublasStatus_t status) override {
+    const std::lock_guard lock(mutex_);
+    refused_algorithms_[id] = status;
   }
   void SetAlgorithms(std::vector<FakeAlgorithm> algorithms) override {
     const std::lock_guard lock(mutex_);
@@ -141,6 +156,9 @@ class Fake final : public FakeCublasLt {
     const auto refusal = refused_.find(problem.desc.epilogue);
     *count = 0;
     if (refusal != refused_.end()) return refusal->second;
+    for (const auto& [width, refused] : refused_widths_) {
+      if (problem.m() == width || problem.n() == width || problem.k() == width) return refused;
+    }
     const auto& preference = *reinterpret_cast<const Preference*>(wanted);
     for (const FakeAlgorithm& algorithm : algorithms_) {
       if (*count == most) break;
@@ -166,6 +184,7 @@ class Fake final : public FakeCublasLt {
     cublasStatus_t status = Describe(handle, described, call.problem);
     if (status == CUBLAS_STATUS_SUCCESS) status = Find(call.problem, algo, call.algorithm);
     if (status == CUBLAS_STATUS_SUCCESS) status = CheckAddresses(call, workspace_bytes);
+    if (status == CUBLAS_STATUS_SUCCESS) status = RefusalOf(call);
     if (status == CUBLAS_STATUS_SUCCESS) used_.push_back(call.algorithm.id);
     return status;
   }
@@ -307,8 +326,17 @@ class Fake final : public FakeCublasLt {
     return CUBLAS_STATUS_SUCCESS;
   }
 
+  cublasStatus_t RefusalOf(const Call& call) const {
+    const auto refusal = refused_algorithms_.find(call.algorithm.id);
+    if (refusal != refused_algorithms_.end()) return refusal->second;
+    const bool onto = call.beta != 0 && call.c != call.d && call.problem.has_bias();
+    return onto ? residuals_ : CUBLAS_STATUS_SUCCESS;
+  }
+
   std::mutex mutex_;
   std::map<std::string, cublasStatus_t> failures_;
+  std::map<uint64_t, cublasStatus_t> refused_widths_, refused_algorithms_;
+  cublasStatus_t residuals_ = CUBLAS_STATUS_SUCCESS;
   std::map<uint32_t, cublasStatus_t> refused_;
   std::vector<FakeAlgorithm> algorithms_ = kAlgorithms;
   std::set<const void*> objects_;

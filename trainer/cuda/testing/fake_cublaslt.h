@@ -39,6 +39,13 @@ class FakeCublasLt {
   // Takes away all algorithms of products with this epilogue, and makes the heuristic return
   // `status` for them. Success then comes without results.
   virtual void Refuse(cublasLtEpilogue_t epilogue, cublasStatus_t status) = 0;
+  // Makes the heuristic return `status` for products with a side of `width`.
+  virtual void RefuseWidth(uint64_t width, cublasStatus_t status) = 0;
+  // Makes products that add a bias to a matrix C other than D return `status` when they are run,
+  // because no description has these addresses.
+  virtual void RefuseResiduals(cublasStatus_t status) = 0;
+  // Makes products return `status` when they are run with this algorithm.
+  virtual void RefuseAlgorithm(uint64_t id, cublasStatus_t status) = 0;
   // Sets all algorithms of this device, the fastest first.
   virtual void SetAlgorithms(std::vector<FakeAlgorithm> algorithms) = 0;
 

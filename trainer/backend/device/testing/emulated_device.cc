@@ -142,10 +142,15 @@ size_t EmulatedDevice::Workspace(const DeviceOp& op) {
 
 absl::Status EmulatedDevice::Prepare(const DeviceOp& op) {
   if (products_) return products_->Prepare(op);
-  const bool can = options_.has_products &&
-                   (op.kind != DeviceOpKind::kLinearGelu || options_.ends_in_gelu) &&
-                   (op.kind != DeviceOpKind::kLinearBackwardGelu || options_.ends_in_gelu_backward);
-  return can ? absl::OkStatus() : absl::UnimplementedError("no such product here");
+  return options_.has_products ? absl::OkStatus()
+                               : absl::UnimplementedError("no such product here");
+}
+
+absl::Status EmulatedDevice::Try(const DeviceOp& op) {
+  if (!products_) return absl::OkStatus();
+  FakeStream stream;
+  stream.queue = [](const FakeStream::Work& work) { work.start(); };
+  return products_->Try(op, stream);
 }
 
 absl::Status EmulatedDevice::AdoptGemmPlan(absl::string_view plan) {
@@ -193,13 +198,13 @@ absl::Status EmulatedDevice::Execute(const DeviceOp& op) {
 
 absl::StatusOr<EmulatedDevice::Work> EmulatedDevice::WorkOf(const DeviceOp& op) {
   if (!products_ || !IsGemm(op.kind)) return [op] { return Execute(op); };
-  std::optional<FakeStream::Work> queued;
+  std::vector<FakeStream::Work> queued;
   FakeStream stream;
-  stream.queue = [&](FakeStream::Work work) { queued = std::move(work); };
+  stream.queue = [&](FakeStream::Work work) { queued.push_back(std::move(work)); };
   PENSTOCK_RETURN_IF_ERROR(products_->Run(op, stream));
-  if (!queued.has_value()) return absl::InternalError("a product that queued nothing");
-  return [start = queued->start] {
-    start();
+  if (queued.empty()) return absl::InternalError("a product that queued nothing");
+  return [queued] {
+    for (const FakeStream::Work& work : queued) work.start();
     return absl::OkStatus();
   };
 }

@@ -22,8 +22,6 @@ namespace penstock {
 struct EmulatedDeviceOptions {
   uint64_t total_bytes = uint64_t{1} << 30;
   uint64_t used_by_others = 0;
-  bool ends_in_gelu = true;  // Whether matrix products can be fused with GELU.
-  bool ends_in_gelu_backward = true;
   bool has_products = true;
   uint64_t most_host_bytes = uint64_t{1} << 30;  // Most host memory locked at a time.
   uint64_t block_shared_bytes = 0;               // See DeviceInfo.
@@ -37,6 +35,8 @@ class EmulatedProducts {
   // These are as in Device, but are called for products only.
   virtual size_t Workspace(const DeviceOp& op) = 0;
   virtual absl::Status Prepare(const DeviceOp& op) = 0;
+  // Queues one product on `stream`, like Run().
+  virtual absl::Status Try(const DeviceOp& op, FakeStream& stream) = 0;
   virtual std::string Plan() const = 0;
   virtual absl::Status Adopt(absl::string_view plan) = 0;
   // Queues one product on `stream`.
@@ -55,6 +55,7 @@ class EmulatedDevice final : public Device {
   std::string OtherUsers() const override;
   size_t Workspace(const DeviceOp& op) override;
   absl::Status Prepare(const DeviceOp& op) override;
+  absl::Status Try(const DeviceOp& op) override;
   std::string GemmPlan() const override { return products_ ? products_->Plan() : gemm_plan_; }
   // Plain products accept any plan that begins with "plain", and compute the same as before.
   absl::Status AdoptGemmPlan(absl::string_view plan) override;
@@ -85,11 +86,13 @@ class EmulatedDevice final : public Device {
                                            absl::FunctionRef<absl::Status()> execute)>;
   void set_watch(Watch watch) { watch_ = std::move(watch); }
 
+  // Runs an operation now.
+  static absl::Status Execute(const DeviceOp& op);
+
  private:
   struct Freer {
     void operator()(void* memory) const { std::free(memory); }
   };
-  static absl::Status Execute(const DeviceOp& op);
   using Work = std::function<absl::Status()>;
   // The work to do when the operation's turn comes.
   absl::StatusOr<Work> WorkOf(const DeviceOp& op);
