@@ -34,11 +34,10 @@ absl::StatusOr<std::unique_ptr<Device>> OpenGpu(size_t, bool) {
 
 // Ranks exchange only when all queued work is done, so the stream may copy at once.
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectGpus(RankGroup& group, Device&,
-                                                          bool allow_shared_gpu,
-                                                          const WaitOptions& waits) {
+                                                          DeviceOptions options) {
   if (group.store() == nullptr) return nullptr;
-  return ConnectDevices(group, NewStream(),
-                        {.gpu = "emulated", .allow_shared_gpu = allow_shared_gpu, .waits = waits});
+  options.gpu = "emulated";
+  return ConnectDevices(group, NewStream(), options);
 }
 
 }  // namespace penstock

@@ -92,17 +92,26 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeDeviceBackend(
     const TrainerOptions& options, const ModelConfig& model, RankGroup& ranks,
     GatedCommunicator* gate, const LateReport& late, std::unique_ptr<Device> device) {
   const WaitOptions waits = ToGroupOptions(options.ranks, late).tcp;
-  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> gradient_ranks,
-                            ConnectGpus(ranks, *device, options.device.allow_shared_gpu, waits));
-  if (gate != nullptr && gradient_ranks != nullptr) {
-    gradient_ranks = std::make_unique<GatedCommunicator>(std::move(gradient_ranks), gate->last());
-  }
-  const DeviceBackendOptions cuda = CudaOptions(options, model, *device, HostRanks(ranks, gate));
   // Ends the process if a GPU hangs, no matter what waits for it. Until then other ranks can still
   // hear the reason.
   auto end_soon = [mark = RankMark(options.rank)](const absl::Status& why) {
     EndProcessWithin(absl::Seconds(15), absl::StrCat("penstock-train: ", mark, why.message()));
   };
+  DeviceOptions connect{.allow_shared_gpu = options.device.allow_shared_gpu,
+                        .graphs = !options.device.no_graph,
+                        .waits = waits,
+                        .nccl = {.on_stuck = end_soon}};
+  if (options.rank.rank == 0) {
+    connect.nccl.on_blocking = [](absl::string_view line) {
+      PrintEscaped(stderr, "penstock-train: %s\n", line);
+    };
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> gradient_ranks,
+                            ConnectGpus(ranks, *device, std::move(connect)));
+  if (gate != nullptr && gradient_ranks != nullptr) {
+    gradient_ranks = std::make_unique<GatedCommunicator>(std::move(gradient_ranks), gate->last());
+  }
+  const DeviceBackendOptions cuda = CudaOptions(options, model, *device, HostRanks(ranks, gate));
   return DeviceBackend::Create(
       model, cuda, std::make_unique<PatientDevice>(std::move(device), waits, std::move(end_soon)),
       std::move(gradient_ranks));

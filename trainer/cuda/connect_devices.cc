@@ -27,7 +27,11 @@ absl::StatusOr<std::unique_ptr<Communicator>> ConnectDevices(RankGroup& group, D
   if (SharesGpus(places)) return CheckForNccl(places);  // NCCL would not help.
   PENSTOCK_RETURN_IF_ERROR(nccl.status());
   PENSTOCK_RETURN_IF_ERROR(CheckForNccl(places));
-  return ConnectNccl(group.info(), *group.store(), *nccl, stream, options.waits);
+  if (!options.graphs) {
+    return ConnectNccl(group.info(), *group.store(), *nccl, stream, options.waits);
+  }
+  return ConnectNcclTested(group.info(), *group.store(), *nccl, stream, options.waits,
+                           options.nccl);
 }
 
 }  // namespace penstock

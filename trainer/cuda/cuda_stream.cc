@@ -26,6 +26,37 @@ absl::Status CudaStream::Copy(uint8_t* to, const uint8_t* from, size_t bytes) {
       "starting a copy of the exchange between ranks");
 }
 
+absl::Status CudaStream::BeginCapture() {
+  return CudaStatus(
+      cudaStreamBeginCapture(static_cast<cudaStream_t>(stream_), cudaStreamCaptureModeThreadLocal),
+      "beginning a graph of an exchange between ranks");
+}
+
+absl::Status CudaStream::EndCapture() {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  PENSTOCK_RETURN_IF_ERROR(
+      CudaStatus(cudaStreamEndCapture(static_cast<cudaStream_t>(stream_), &graph),
+                 "ending a graph of an exchange between ranks"));
+  const absl::Status made = CudaStatus(cudaGraphInstantiate(&executable, graph, 0),
+                                       "making a graph of an exchange between ranks");
+  (void)cudaGraphDestroy(graph);
+  graph_ = executable;
+  return made;
+}
+
+absl::Status CudaStream::LaunchGraph() {
+  return CudaStatus(
+      cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph_), static_cast<cudaStream_t>(stream_)),
+      "launching a graph of an exchange between ranks");
+}
+
+// There is nobody to report an error to.
+void CudaStream::EndGraph() {
+  if (graph_ != nullptr) (void)cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph_));
+  graph_ = nullptr;
+}
+
 absl::StatusOr<bool> CudaStream::Done() {
   const cudaError_t state = cudaStreamQuery(static_cast<cudaStream_t>(stream_));
   if (state == cudaErrorNotReady) {

@@ -13,14 +13,22 @@ namespace penstock {
 class CudaStream final : public DeviceStream {
  public:
   explicit CudaStream(void* stream) : stream_(stream) {}
+  ~CudaStream() override { EndGraph(); }
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
 
   void* handle() const override { return stream_; }
   absl::StatusOr<Memory> Allocate(Place place, size_t bytes) override;
   absl::Status Copy(uint8_t* to, const uint8_t* from, size_t bytes) override;
+  absl::Status BeginCapture() override;
+  absl::Status EndCapture() override;
+  absl::Status LaunchGraph() override;
+  void EndGraph() override;
   absl::StatusOr<bool> Done() override;
 
  private:
   void* stream_;
+  void* graph_ = nullptr;  // A cudaGraphExec_t.
 };
 
 // UUID of the calling thread's device, "GPU-1b2c3d4e-...", as nvidia-smi -L prints it.

@@ -30,6 +30,14 @@ class DeviceStream {
   // until the copy is done.
   virtual absl::Status Copy(uint8_t* to, const uint8_t* from, size_t bytes) = 0;
 
+  // Between these calls, work queued on the stream becomes a graph and is not run. Only one graph
+  // exists at a time.
+  virtual absl::Status BeginCapture() = 0;
+  virtual absl::Status EndCapture() = 0;
+  virtual absl::Status LaunchGraph() = 0;
+  // Destroys the graph, if there is one, and its references to other libraries.
+  virtual void EndGraph() = 0;
+
   // Whether all queued work has finished. Returns an error if any of it failed.
   virtual absl::StatusOr<bool> Done() = 0;
 };

@@ -12,13 +12,9 @@ namespace {
 class GpuRanks final : public Communicator {
  public:
   static absl::StatusOr<std::unique_ptr<Communicator>> Connect(RankGroup& group, void* stream,
-                                                               bool allow_shared_gpu,
-                                                               const WaitOptions& waits) {
+                                                               DeviceOptions options) {
     std::unique_ptr<GpuRanks> ranks(new GpuRanks(stream));
-    DeviceOptions options;
     PENSTOCK_ASSIGN_OR_RETURN(options.gpu, CurrentGpuUuid());
-    options.allow_shared_gpu = allow_shared_gpu;
-    options.waits = waits;
     PENSTOCK_ASSIGN_OR_RETURN(ranks->inner_, ConnectDevices(group, ranks->stream_, options));
     return ranks;
   }
@@ -50,10 +46,9 @@ class GpuRanks final : public Communicator {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectGpus(RankGroup& group, Device& device,
-                                                          bool allow_shared_gpu,
-                                                          const WaitOptions& waits) {
+                                                          DeviceOptions options) {
   if (group.store() == nullptr) return nullptr;
-  return GpuRanks::Connect(group, device.StreamOf(DeviceQueue::kExchange), allow_shared_gpu, waits);
+  return GpuRanks::Connect(group, device.StreamOf(DeviceQueue::kExchange), std::move(options));
 }
 
 }  // namespace penstock

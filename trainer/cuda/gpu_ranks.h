@@ -9,15 +9,15 @@
 #include "trainer/backend/device/device.h"
 #include "trainer/comm/communicator.h"
 #include "trainer/comm/rank_group.h"
+#include "trainer/cuda/connect_devices.h"
 
 namespace penstock {
 
 // Creates a communicator for the memory of `device`, which must be the calling thread's GPU, on its
-// exchange stream; see ConnectDevices(). Returns null if there is only one rank. `group` and
-// `device` must outlive it.
+// exchange stream; see ConnectDevices(). options.gpu is set here. Null if there is only one rank.
+// `group` and `device` must outlive it.
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectGpus(RankGroup& group, Device& device,
-                                                          bool allow_shared_gpu,
-                                                          const WaitOptions& waits);
+                                                          DeviceOptions options);
 
 }  // namespace penstock
 

@@ -142,7 +142,7 @@ TEST_F(GpuTest, GraphsAndRunsDoNotChangeTheBits) {
 void TrainShared(RankGroup& group, bool bf16, TrainState& state) {
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<Device> device, OpenGpu(0));
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<Communicator> gradient_ranks,
-                       ConnectGpus(group, *device, /*allow_shared_gpu=*/true, {}));
+                       ConnectGpus(group, *device, {.allow_shared_gpu = true}));
   EXPECT_FALSE(gradient_ranks->CanQueue());
   Communicator& ranks = group.communicator();
   const DeviceBackendOptions options{

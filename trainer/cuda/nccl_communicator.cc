@@ -1,33 +1,37 @@
 #include "trainer/cuda/nccl_communicator.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <optional>
-#include <semaphore>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/process/start_thread.h"
 #include "base/status.h"
 #include "trainer/comm/late_watch.h"
 #include "trainer/comm/poll.h"
+#include "trainer/cuda/nccl_aborter.h"
 
 namespace penstock {
 namespace {
 
-constexpr char kIdKey[] = "nccl/id";
 constexpr absl::Duration kFinalizeTimeout = absl::Seconds(5);
 // Pause between two polls of queued work; a finished step may wait this long.
 constexpr std::chrono::microseconds kLookPause{20};
 
-class NcclCommunicator final : public Communicator {
+class NcclCommunicator final : public CapturingCommunicator {
  public:
   NcclCommunicator(const RankInfo& info, StoreClient& store, const NcclLibrary& nccl,
-                   DeviceStream& stream, const WaitOptions& options)
-      : info_(info), store_(store), nccl_(nccl), stream_(stream), options_(options) {}
+                   DeviceStream& stream, const WaitOptions& options, const NcclMode& mode)
+      : info_(info),
+        store_(store),
+        nccl_(nccl),
+        stream_(stream),
+        options_(options),
+        mode_(mode),
+        timeout_(options.timeout) {}
   ~NcclCommunicator() override;
 
   absl::Status Connect();
@@ -42,10 +46,12 @@ class NcclCommunicator final : public Communicator {
   absl::Status AwaitQueued(absl::FunctionRef<absl::StatusOr<Queued>()> look) override;
   void Abandon(const absl::Status& why) override;
   absl::Status Barrier() override;
+  absl::Status TryGraph(absl::Duration timeout) override;
 
  private:
   absl::Status StartThreads();
   absl::StatusOr<NcclId> ShareId();
+  absl::Status Initialize(const NcclId& id);
   // Posts the messages. Waits until NCCL has taken them or, with `stream_too`, until the stream has
   // finished them.
   absl::Status RunExchange(std::span<const Outgoing> out, std::span<const Incoming> in,
@@ -54,6 +60,9 @@ class NcclCommunicator final : public Communicator {
   absl::Status Watched(absl::FunctionRef<absl::Status()> wait);
   absl::Status EndWait(const absl::Status& status);
   absl::Status Post(const Travelling& travelling);
+  absl::Status CloseGroup();
+  absl::Status CaptureGather(std::span<const std::span<uint8_t>> parts);
+  absl::Status CheckGraph();
   absl::Status PostAll(const Travelling& travelling);
 
   // Returns false if NCCL still works on its last request.
@@ -64,6 +73,14 @@ class NcclCommunicator final : public Communicator {
     return Wait(Patience(timeout),
                 [&]() -> absl::StatusOr<bool> { return stream_too ? stream_.Done() : true; });
   }
+  // Runs `call`, which blocks if the communicator does. `end` ends it after `timeout`, or if a rank
+  // is lost.
+  absl::Status RunCall(const char* function, absl::Duration timeout, std::function<void()> end,
+                       absl::FunctionRef<NcclResult()> call);
+  std::function<void()> EndOfComm() {
+    return [this, comm = comm_] { (void)nccl_.abort(comm); };
+  }
+  absl::Status TimedOut(absl::Duration timeout) const;
   // Ends the communicator with `status`, or with the loss of a rank that may have caused it.
   absl::Status End(const absl::Status& status);
   void Abort();
@@ -74,36 +91,34 @@ class NcclCommunicator final : public Communicator {
   const NcclLibrary nccl_;
   DeviceStream& stream_;
   const WaitOptions options_;
+  const NcclMode mode_;
+  absl::Duration timeout_;            // Of an exchange.
   std::unique_ptr<LateWatch> watch_;  // Set by Connect().
   NcclLibrary::Comm comm_ = nullptr;  // Null before connecting and after Abort().
   DeviceStream::Memory marks_;        // Memory for barriers, one byte per rank.
   bool has_queued_ = false;
   absl::Status ended_;
-  NcclLibrary::Comm to_abort_ = nullptr;
-  std::counting_semaphore<2> abort_or_end_{0};
-  std::jthread aborting_;  // Started early, because starting it may fail after an exchange breaks.
+  std::unique_ptr<NcclAborter> aborter_;
 };
 
 absl::Status NcclCommunicator::StartThreads() {
-  PENSTOCK_ASSIGN_OR_RETURN(aborting_, StartThread("that ends a broken exchange", [this] {
-                              abort_or_end_.acquire();
-                              if (to_abort_ != nullptr) (void)nccl_.abort(to_abort_);
-                            }));
+  PENSTOCK_ASSIGN_OR_RETURN(aborter_, NcclAborter::Start());
   PENSTOCK_ASSIGN_OR_RETURN(
-      watch_,
-      LateWatch::Start(info_, store_,
-                       {"nccl", absl::ToChronoMilliseconds(options_.late_after), options_.report}));
+      watch_, LateWatch::Start(info_, store_,
+                               {mode_.blocking ? "blocking nccl" : "nccl",
+                                absl::ToChronoMilliseconds(options_.late_after), options_.report}));
   return absl::OkStatus();
 }
 
 absl::StatusOr<NcclId> NcclCommunicator::ShareId() {
+  const char* const key = mode_.blocking ? "nccl/blocking/id" : "nccl/id";
   NcclId id = {};
   if (rank() == 0) {
     PENSTOCK_RETURN_IF_ERROR(nccl_.Check(nccl_.get_unique_id(&id), "ncclGetUniqueId"));
-    PENSTOCK_RETURN_IF_ERROR(store_.Put(kIdKey, std::string(id.bytes, sizeof(id.bytes))));
+    PENSTOCK_RETURN_IF_ERROR(store_.Put(key, std::string(id.bytes, sizeof(id.bytes))));
     return id;
   }
-  const absl::StatusOr<std::string> bytes = store_.Get(kIdKey, options_.connect_timeout);
+  const absl::StatusOr<std::string> bytes = store_.Get(key, options_.connect_timeout);
   if (absl::IsDeadlineExceeded(bytes.status())) {
     return absl::UnavailableError(
         absl::StrCat("connecting the GPUs of the ranks: rank 0 did not start NCCL within ",
@@ -123,25 +138,42 @@ absl::Status NcclCommunicator::Connect() {
   PENSTOCK_RETURN_IF_ERROR(StartThreads());
   PENSTOCK_ASSIGN_OR_RETURN(marks_, stream_.Allocate(DeviceStream::Place::kDevice, size()));
   PENSTOCK_ASSIGN_OR_RETURN(const NcclId id, ShareId());
-  NcclConfig config;
-  const NcclResult result =
-      nccl_.init_rank(&comm_, static_cast<int>(size()), id, static_cast<int>(rank()), &config);
-  absl::Status status = nccl_.Check(result, "ncclCommInitRankConfig");
   watch_->Begin();
+  absl::Status status = Initialize(id);
   if (status.ok()) status = Wait(options_.connect_timeout, /*stream_too=*/false);
   watch_->End();
   if (status.ok()) return status;
   return Annotate(End(status), "connecting the GPUs of the ranks");
 }
 
+// While NCCL blocks here, there is no communicator yet that could be aborted.
+absl::Status NcclCommunicator::Initialize(const NcclId& id) {
+  NcclConfig config;
+  config.blocking = mode_.blocking ? 1 : 0;
+  const auto stuck = [this] {
+    if (!mode_.on_stuck) return;
+    mode_.on_stuck(
+        Annotate(TimedOut(options_.connect_timeout), "connecting the GPUs of the ranks"));
+  };
+  NcclLibrary::Comm made = nullptr;
+  const absl::Status status =
+      RunCall("ncclCommInitRankConfig", options_.connect_timeout, stuck, [&] {
+        return nccl_.init_rank(&made, static_cast<int>(size()), id, static_cast<int>(rank()),
+                               &config);
+      });
+  comm_ = made;
+  return status;
+}
+
 // Waits at most a few seconds for other ranks.
 NcclCommunicator::~NcclCommunicator() {
   if (comm_ != nullptr) Finalize();
-  abort_or_end_.release();
 }
 
 void NcclCommunicator::Finalize() {
-  absl::Status status = nccl_.Check(nccl_.finalize(comm_), "ncclCommFinalize");
+  absl::Status status = RunCall("ncclCommFinalize", kFinalizeTimeout, EndOfComm(),
+                                [&] { return nccl_.finalize(comm_); });
+  if (comm_ == nullptr) return;
   if (status.ok()) status = Wait(kFinalizeTimeout, /*stream_too=*/true);
   (void)(status.ok() ? nccl_.destroy(comm_) : nccl_.abort(comm_));
 }
@@ -202,14 +234,44 @@ absl::Status NcclCommunicator::RunExchange(std::span<const Outgoing> out,
                                      return stream_.Copy(to, from, bytes);
                                    }));
   PENSTOCK_RETURN_IF_ERROR(Post(travelling));
-  return Wait(options_.timeout, stream_too);
+  return Wait(timeout_, stream_too);
 }
 
 absl::Status NcclCommunicator::Post(const Travelling& travelling) {
   PENSTOCK_RETURN_IF_ERROR(nccl_.Check(nccl_.group_start(), "ncclGroupStart"));
   const absl::Status posted = PostAll(travelling);
-  const absl::Status closed = nccl_.Check(nccl_.group_end(), "ncclGroupEnd");
+  const absl::Status closed = CloseGroup();
   return posted.ok() ? closed : posted;
+}
+
+// A blocking communicator connects to ranks here that it has not talked to yet.
+absl::Status NcclCommunicator::CloseGroup() {
+  return RunCall("ncclGroupEnd", timeout_, EndOfComm(), [&] { return nccl_.group_end(); });
+}
+
+absl::Status NcclCommunicator::RunCall(const char* function, absl::Duration timeout,
+                                       std::function<void()> end,
+                                       absl::FunctionRef<NcclResult()> call) {
+  if (!mode_.blocking) return nccl_.Check(call(), function);
+  const Patience patience(timeout);
+  bool ended = false;
+  const auto look = [&]() -> absl::Status {
+    absl::Status status = store_.lost();
+    if (status.ok() && patience.ended()) status = TimedOut(timeout);
+    ended = !status.ok();
+    return status;
+  };
+  const absl::Status status =
+      aborter_->Guard(look, std::move(end), [&] { return nccl_.Check(call(), function); });
+  if (ended) comm_ = nullptr;  // `end` has it.
+  return status;
+}
+
+absl::Status NcclCommunicator::TimedOut(absl::Duration timeout) const {
+  const std::string late = watch_->Late();
+  return absl::UnavailableError(absl::StrCat("the GPUs of the ranks did not finish within ",
+                                             absl::FormatDuration(timeout),
+                                             late.empty() ? "" : "; ", late));
 }
 
 // Skips empty messages: both ends know that they are empty.
@@ -248,11 +310,62 @@ absl::Status NcclCommunicator::Wait(const Patience& patience,
     return idle ? done() : idle;
   };
   PENSTOCK_ASSIGN_OR_RETURN(const bool is_done, PollUntil(patience, look, kLookPause));
-  if (is_done) return absl::OkStatus();
-  const std::string late = watch_->Late();
-  return absl::UnavailableError(absl::StrCat("the GPUs of the ranks did not finish within ",
-                                             absl::FormatDuration(patience.timeout()),
-                                             late.empty() ? "" : "; ", late));
+  return is_done ? absl::OkStatus() : TimedOut(patience.timeout());
+}
+
+// Each rank sends another byte to every rank.
+absl::Status NcclCommunicator::CheckGraph() {
+  PENSTOCK_ASSIGN_OR_RETURN(const DeviceStream::Memory host,
+                            stream_.Allocate(DeviceStream::Place::kPinnedHost, size()));
+  const auto byte_of = [](size_t rank) { return static_cast<uint8_t>(rank + 1); };
+  std::fill_n(host.get(), size(), uint8_t{0});
+  host.get()[rank()] = byte_of(rank());
+  std::vector<std::span<uint8_t>> parts;
+  for (size_t r = 0; r < size(); ++r) parts.push_back({marks_.get() + r, 1});
+  PENSTOCK_RETURN_IF_ERROR(stream_.Copy(marks_.get(), host.get(), size()));
+  PENSTOCK_RETURN_IF_ERROR(CaptureGather(parts));
+  PENSTOCK_RETURN_IF_ERROR(Wait(timeout_, /*stream_too=*/true));
+  PENSTOCK_RETURN_IF_ERROR(stream_.Copy(host.get(), marks_.get(), size()));
+  PENSTOCK_RETURN_IF_ERROR(Wait(timeout_, /*stream_too=*/true));
+  for (size_t r = 0; r < size(); ++r) {
+    if (host.get()[r] == byte_of(r)) continue;
+    return absl::InternalError(
+        absl::StrCat("the byte of rank ", r, " arrived as ", int{host.get()[r]}));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NcclCommunicator::CaptureGather(std::span<const std::span<uint8_t>> parts) {
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  for (size_t r = 0; r < size(); ++r) {
+    if (r == rank()) continue;
+    out.push_back({r, parts[rank()]});
+    in.push_back({r, parts[r]});
+  }
+  PENSTOCK_RETURN_IF_ERROR(stream_.BeginCapture());
+  const absl::Status captured = RunExchange(out, in, /*stream_too=*/false);
+  const absl::Status made = stream_.EndCapture();
+  PENSTOCK_RETURN_IF_ERROR(captured);
+  PENSTOCK_RETURN_IF_ERROR(made);
+  return stream_.LaunchGraph();
+}
+
+absl::Status NcclCommunicator::TryGraph(absl::Duration timeout) {
+  timeout_ = timeout;
+  watch_->Begin();
+  const absl::Status tried = CheckGraph();
+  watch_->End();
+  timeout_ = options_.timeout;
+  if (tried.ok()) {
+    stream_.EndGraph();
+    return tried;
+  }
+  has_queued_ = true;  // The abort waits for the graph.
+  const absl::Status ended = End(tried);
+  stream_.EndGraph();
+  aborter_->Join();
+  return ended;
 }
 
 absl::Status NcclCommunicator::End(const absl::Status& status) {
@@ -272,18 +385,18 @@ void NcclCommunicator::Abandon(const absl::Status& why) {
 // The caller destroys those graphs, but only after this returns; hence the separate thread.
 void NcclCommunicator::Abort() {
   if (comm_ == nullptr) return;
-  to_abort_ = std::exchange(comm_, nullptr);
-  abort_or_end_.release();
-  if (!has_queued_) aborting_.join();
+  const std::function<void()> end = EndOfComm();
+  comm_ = nullptr;
+  if (!aborter_->Abort(end)) return end();
+  if (!has_queued_) aborter_->Join();
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Communicator>> ConnectNccl(const RankInfo& info, StoreClient& store,
-                                                          const NcclLibrary& nccl,
-                                                          DeviceStream& stream,
-                                                          const WaitOptions& options) {
-  auto communicator = std::make_unique<NcclCommunicator>(info, store, nccl, stream, options);
+absl::StatusOr<std::unique_ptr<CapturingCommunicator>> ConnectNccl(
+    const RankInfo& info, StoreClient& store, const NcclLibrary& nccl, DeviceStream& stream,
+    const WaitOptions& options, const NcclMode& mode) {
+  auto communicator = std::make_unique<NcclCommunicator>(info, store, nccl, stream, options, mode);
   PENSTOCK_RETURN_IF_ERROR(communicator->Connect());
   return communicator;
 }

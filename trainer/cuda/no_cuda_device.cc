@@ -10,8 +10,7 @@ absl::StatusOr<size_t> CountGpus() {
 
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(size_t, bool) { return CountGpus().status(); }
 
-absl::StatusOr<std::unique_ptr<Communicator>> ConnectGpus(RankGroup&, Device&, bool,
-                                                          const WaitOptions&) {
+absl::StatusOr<std::unique_ptr<Communicator>> ConnectGpus(RankGroup&, Device&, DeviceOptions) {
   return CountGpus().status();
 }
 

@@ -9,7 +9,13 @@
 //                      "RANK hang"
 //   FAKE_NCCL_FAULT    "RANK KIND GROUP": fault in group number GROUP, from 0, of rank RANK. KIND
 //                      `error` is an asynchronous error, `hang` never ends; `init-error` and
-//                      `init-hang` do so while connecting
+//                      `init-hang` do so while connecting. Faults before a group is launched:
+//                      `post-error` and `post-hang` without blocking, `block` in a blocking call
+//   FAKE_NCCL_LAUNCH   `thread`: without blocking, groups are launched by another thread, while
+//                      the communicator is in progress
+//
+// A communicator that blocks connects and launches before its calls return. It stops connecting
+// after three seconds, because nothing can abort it then.
 //
 // This library returns an error where NCCL would hang or read wrong data. It does so for a message
 // of another size than its receiver's, and for a call while the previous one is in progress.
@@ -122,8 +128,12 @@ struct Comm {
   std::atomic<bool> aborted{false};
   bool finishing = false;
   int groups = 0;
-  std::atomic<int> references{0};  // References from streams and graphs.
+  bool blocking = false;
+  int posted = 0;                  // Groups.
+  std::atomic<int> references{0};  // From streams and graphs.
+  std::atomic<int> calls{0};       // Under way, and may block.
   std::thread worker;
+  std::vector<std::thread> launches;
 
   void Run();
   bool Connect();
@@ -305,7 +315,7 @@ int Comm::Move(const Group& moved) {
 
 void Comm::Run() {
   if (!Connect()) {
-    if (!aborted) state = kSystemError;
+    if (!aborted || blocking) state = kSystemError;
     return;
   }
   state = kSuccess;
@@ -339,6 +349,8 @@ int End(Comm* comm) {
     comm->changed.notify_all();
   }
   if (comm->worker.joinable()) comm->worker.join();
+  for (std::thread& launch : comm->launches) launch.join();
+  while (comm->calls > 0) std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
   for (const Group& left : comm->queue) left.finish();
   while (comm->references > 0) std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
   for (const int socket : comm->sockets) {
@@ -362,6 +374,50 @@ int Post(Comm* comm, const Message& message, FakeStream* stream) {
   return kSuccess;
 }
 
+// Keeps the communicator while a call uses it.
+class Use {
+ public:
+  explicit Use(Comm& comm) : comm_(comm) { ++comm_.calls; }
+  ~Use() { --comm_.calls; }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+ private:
+  Comm& comm_;
+};
+
+// Queues the messages on the stream, or gives them to the communicator's thread.
+void Launch(Comm* comm, Group posted, FakeStream& stream) {
+  if (stream.queue) {
+    auto queued = std::make_shared<QueuedGroup>(*comm, std::move(posted.messages));
+    stream.queue({[queued] { queued->Start(); }, [queued] { return queued->Done(); }});
+    return;
+  }
+  ++stream.pending;
+  posted.finish = [&stream] { --stream.pending; };
+  std::lock_guard lock(comm->mutex);
+  comm->queue.push_back(std::move(posted));
+  comm->changed.notify_all();
+}
+
+int LaunchFromThread(Comm* comm, Group posted, FakeStream& stream) {
+  comm->state = kInProgress;
+  comm->launches.emplace_back([comm, posted = std::move(posted), &stream]() mutable {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    Launch(comm, std::move(posted), stream);
+    int expected = kInProgress;
+    comm->state.compare_exchange_strong(expected, kSuccess);
+  });
+  return kInProgress;
+}
+
+// Ends when the communicator is aborted.
+int Block(Comm* comm) {
+  Log(comm->rank, "block");
+  comm->Hang();
+  return kSystemError;
+}
+
 }  // namespace
 
 extern "C" {
@@ -381,15 +437,21 @@ int ncclGetUniqueId(Id* id) {
 }
 
 int ncclCommInitRankConfig(Comm** comm, int ranks, Id id, int rank, Config* config) {
-  Log(rank, "init " + std::to_string(ranks));
-  if (config->magic != 0xcafebeef || config->blocking != 0) return kInvalidArgument;
+  const bool blocking = config->blocking == 1;
+  Log(rank, "init " + std::to_string(ranks) + (blocking ? " blocking" : ""));
+  if (config->magic != 0xcafebeef || (!blocking && config->blocking != 0)) return kInvalidArgument;
   *comm = new Comm;
+  (*comm)->blocking = blocking;
   (*comm)->rank = rank;
   (*comm)->ranks = ranks;
   (*comm)->id = id.bytes;
   (*comm)->sockets.assign(static_cast<size_t>(ranks), -1);
   (*comm)->worker = std::thread([made = *comm] { made->Run(); });
-  return kInProgress;
+  for (int ms = 0; blocking && (*comm)->state == kInProgress; ++ms) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (ms > 3000) (*comm)->aborted = true;
+  }
+  return blocking ? (*comm)->state.load() : kInProgress;
 }
 
 int ncclCommGetAsyncError(Comm* comm, int* error) {
@@ -406,19 +468,20 @@ int ncclGroupEnd() {
   if (group_depth == 0) return kInvalidUsage;
   if (--group_depth > 0 || group_comm == nullptr) return kSuccess;
   Comm* comm = std::exchange(group_comm, nullptr);
+  const Use use(*comm);
   Log(comm->rank, "group");
   Group posted = std::exchange(group, {});
   FakeStream& stream = *group_stream;
-  if (stream.queue) {
-    auto queued = std::make_shared<QueuedGroup>(*comm, std::move(posted.messages));
-    stream.queue({[queued] { queued->Start(); }, [queued] { return queued->Done(); }});
-    return kSuccess;
+  const bool due = comm->fault.group == comm->posted++;
+  if (due && comm->blocking && comm->Has("block")) return Block(comm);
+  if (due && !comm->blocking && comm->Has("post-error")) comm->state = kSystemError;
+  if (due && !comm->blocking && comm->Has("post-hang")) comm->state = kInProgress;
+  if (comm->state != kSuccess) return comm->state;
+  const char* launch = std::getenv("FAKE_NCCL_LAUNCH");
+  if (!comm->blocking && launch != nullptr && std::string(launch) == "thread") {
+    return LaunchFromThread(comm, std::move(posted), stream);
   }
-  ++stream.pending;
-  posted.finish = [&stream] { --stream.pending; };
-  std::lock_guard lock(comm->mutex);
-  comm->queue.push_back(std::move(posted));
-  comm->changed.notify_all();
+  Launch(comm, std::move(posted), stream);
   return kSuccess;
 }
 

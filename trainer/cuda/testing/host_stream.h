@@ -2,7 +2,10 @@
 #ifndef PENSTOCK_TRAINER_CUDA_TESTING_HOST_STREAM_H_
 #define PENSTOCK_TRAINER_CUDA_TESTING_HOST_STREAM_H_
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "trainer/cuda/device_stream.h"
 #include "trainer/cuda/testing/fake_stream.h"
@@ -22,12 +25,36 @@ class HostStream final : public DeviceStream {
     std::memmove(to, from, bytes);
     return absl::OkStatus();
   }
-  absl::StatusOr<bool> Done() override { return stream_.pending.load() == 0; }
+  absl::Status BeginCapture() override {
+    stream_.queue = [this](FakeStream::Work work) { graph_.push_back(std::move(work)); };
+    return absl::OkStatus();
+  }
+  absl::Status EndCapture() override {
+    stream_.queue = nullptr;
+    return absl::OkStatus();
+  }
+  absl::Status LaunchGraph() override {
+    for (const FakeStream::Work& work : graph_) work.start();
+    launched_ = true;
+    return absl::OkStatus();
+  }
+  void EndGraph() override {
+    graph_.clear();
+    launched_ = false;
+  }
+  absl::StatusOr<bool> Done() override {
+    const auto is_done = [](const FakeStream::Work& work) { return work.done(); };
+    if (launched_ && !std::all_of(graph_.begin(), graph_.end(), is_done)) return false;
+    launched_ = false;
+    return stream_.pending.load() == 0;
+  }
 
   size_t copied() const { return copied_; }
 
  private:
   mutable FakeStream stream_;
+  std::vector<FakeStream::Work> graph_;
+  bool launched_ = false;
   size_t copied_ = 0;
 };
 

@@ -7,14 +7,17 @@
 #include <optional>
 #include <utility>
 
+#include "base/status.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
 #include "trainer/backend/device/device_backend.h"
+#include "trainer/backend/device/step_lists.h"
 #include "trainer/backend/device/testing/checking_device.h"
 #include "trainer/backend/device/testing/emulated_device.h"
 #include "trainer/backend/testing/reference_model.h"
 #include "trainer/comm/gated_communicator.h"
 #include "trainer/comm/rank_group.h"
+#include "trainer/cuda/connect_nccl_tested.h"
 #include "trainer/cuda/device_stream.h"
 #include "trainer/cuda/nccl_communicator.h"
 
@@ -35,11 +38,29 @@ class EmulatedStream final : public DeviceStream {
                                      {to, bytes, Access::kWrite}}},
                        DeviceQueue::kExchange);
   }
+  // A graph begins and ends on kCompute.
+  absl::Status BeginCapture() override {
+    PENSTOCK_RETURN_IF_ERROR(device_.BeginCapture());
+    return Order(DeviceQueue::kCompute, DeviceQueue::kExchange);
+  }
+  absl::Status EndCapture() override {
+    PENSTOCK_RETURN_IF_ERROR(Order(DeviceQueue::kExchange, DeviceQueue::kCompute));
+    PENSTOCK_ASSIGN_OR_RETURN(graph_, device_.EndCapture());
+    return absl::OkStatus();
+  }
+  absl::Status LaunchGraph() override { return device_.Launch(graph_); }
+  void EndGraph() override { device_.EndGraphs(); }
   absl::StatusOr<bool> Done() override { return emulated_.Done(DeviceQueue::kExchange); }
 
  private:
+  absl::Status Order(DeviceQueue before, DeviceQueue behind) {
+    PENSTOCK_RETURN_IF_ERROR(device_.Record(kBucketIsComputed, before));
+    return device_.Wait(kBucketIsComputed, behind);
+  }
+
   Device& device_;
   EmulatedDevice& emulated_;
+  DeviceGraph graph_ = 0;
 };
 
 struct NcclRankOptions {
@@ -47,6 +68,8 @@ struct NcclRankOptions {
   DeviceBackendOptions backend = {};
   std::optional<uint64_t> seed = std::nullopt;  // Seed of the order of streams.
   WaitOptions waits = {};
+  NcclMode nccl = {};
+  bool tested = false;  // Chooses the mode by ConnectNcclTested().
   std::optional<uint64_t> last_talking_step = std::nullopt;  // See GatedCommunicator.
   // Wraps the device if it is set.
   std::function<std::unique_ptr<Device>(std::unique_ptr<Device>)> wrap = {};
@@ -70,10 +93,15 @@ class NcclRank {
   Communicator& ranks() { return *ranks_; }
 
  private:
+  absl::StatusOr<std::unique_ptr<Communicator>> Connect(RankGroup& group, const NcclLibrary& nccl) {
+    if (options_.tested) {
+      return ConnectNcclTested(group.info(), *group.store(), nccl, *stream_, options_.waits, {});
+    }
+    return ConnectNccl(group.info(), *group.store(), nccl, *stream_, options_.waits, options_.nccl);
+  }
   void Start(RankGroup& group, std::unique_ptr<Device> device) {
     ASSERT_OK_AND_ASSIGN(const NcclLibrary nccl, NcclLibrary::Load());
-    ASSERT_OK_AND_ASSIGN(std::unique_ptr<Communicator> gradient_ranks,
-                         ConnectNccl(group.info(), *group.store(), nccl, *stream_, options_.waits));
+    ASSERT_OK_AND_ASSIGN(std::unique_ptr<Communicator> gradient_ranks, Connect(group, nccl));
     ranks_ = &group.communicator();
     if (options_.last_talking_step.has_value()) {
       gate_.emplace(group.communicator(), *options_.last_talking_step);
