@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "kernels/simt/once_per_kernel.h"
+
 #define PENSTOCK_KERNEL __global__
 #define PENSTOCK_DEVICE __device__ __forceinline__
 #define PENSTOCK_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
@@ -19,13 +21,29 @@ namespace penstock::simt {
 // A block has 48 KiB of shared memory unless its kernel's attribute allows more.
 inline constexpr unsigned kSharedWithoutAsking = 48 * 1024;
 
+// Lets blocks of the kernel have as much as this device has, and not only what this launch needs: a
+// graph that was captured with more must stay valid. The runtime remembers the limit for each
+// kernel, and so does this.
+inline cudaError_t AllowAllShared(const void* kernel) {
+  static OncePerKernel allowed;
+  int device = 0;
+  const cudaError_t error = cudaGetDevice(&device);
+  if (error != cudaSuccess) return error;
+  return allowed.Do(device, kernel, [&] {
+    int most = 0;
+    const cudaError_t asked =
+        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (asked != cudaSuccess) return asked;
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+  });
+}
+
 template <typename... Parameters, typename... Arguments>
 cudaError_t Launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream,
                    Arguments... arguments) {
   if (grid.x == 0 || grid.y == 0) return cudaSuccess;
   if (grid.shared > kSharedWithoutAsking) {
-    const cudaError_t error = cudaFuncSetAttribute(
-        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared));
+    const cudaError_t error = AllowAllShared(reinterpret_cast<const void*>(kernel));
     if (error != cudaSuccess) return error;
   }
   cudaLaunchConfig_t config = {};

@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/numeric/bf16.h"
+#include "kernels/simt/once_per_kernel.h"
 #include "kernels/simt/simt.h"
 
 namespace penstock::simt {
@@ -25,6 +26,31 @@ std::vector<int> Rotate(bool wait, Order order) {
                    wait, out.data()),
             cudaSuccess);
   return out;
+}
+
+TEST(OncePerKernelTest, WorkIsDoneOnceForEachKernelAndDevice) {
+  OncePerKernel once;
+  const char a = 0, b = 0;
+  int calls = 0;
+  const auto count = [&] {
+    ++calls;
+    return cudaSuccess;
+  };
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(once.Do(0, &a, count), cudaSuccess);
+    EXPECT_EQ(once.Do(0, &b, count), cudaSuccess);
+    EXPECT_EQ(once.Do(1, &a, count), cudaSuccess);
+  }
+  EXPECT_EQ(calls, 3);
+}
+
+TEST(OncePerKernelTest, WorkThatFailsIsDoneAgain) {
+  OncePerKernel once;
+  const char a = 0;
+  EXPECT_EQ(once.Do(0, &a, [] { return cudaErrorInvalidValue; }), cudaErrorInvalidValue);
+  EXPECT_EQ(once.Do(0, &a, [] { return cudaErrorMemoryAllocation; }), cudaErrorMemoryAllocation);
+  EXPECT_EQ(once.Do(0, &a, [] { return cudaSuccess; }), cudaSuccess);
+  EXPECT_EQ(once.Do(0, &a, [] { return cudaErrorInvalidValue; }), cudaSuccess);
 }
 
 TEST(EmulationTest, ThreadsWaitForEachOther) {

@@ -50,6 +50,7 @@ class CudaDevice final : public Device {
 
   const DeviceInfo& info() const override { return info_; }
   std::string OtherUsers() const override { return OtherGpuUsers(pci_address_); }
+  absl::StatusOr<uint64_t> FreeBytes() override;
   size_t Workspace(const DeviceOp& op) override {
     return IsGemm(op.kind) ? CublasGemm::kWorkspaceBytes : KernelWorkspace(op);
   }
@@ -157,6 +158,14 @@ absl::Status CudaDevice::Describe() {
   info_.total_bytes = total;
   info_.free_bytes = free;
   return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> CudaDevice::FreeBytes() {
+  PENSTOCK_RETURN_IF_ERROR(Use());
+  size_t free = 0, total = 0;
+  PENSTOCK_RETURN_IF_ERROR(
+      Check(cudaMemGetInfo(&free, &total), "reading how much of the GPU's memory is free"));
+  return free;
 }
 
 // Exchanges, which other ranks wait for, have priority over work of this GPU alone.

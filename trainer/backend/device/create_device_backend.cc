@@ -13,7 +13,10 @@
 namespace penstock {
 namespace {
 
-// `queues` says whether the ranks' exchanges can be queued.
+// A node of a graph took about that much with CUDA 11.2; newer drivers take less.
+constexpr size_t kGraphBytesPerOp = size_t{64} << 10;
+
+// `queues`: whether the ranks' exchanges can be queued.
 absl::Status CheckOptions(const DeviceBackendOptions& options, bool queues) {
   if (options.shards == 0 || options.global_rows == 0 || options.steps_per_launch == 0) {
     return absl::InvalidArgumentError(
@@ -126,6 +129,7 @@ absl::Status DeviceBackend::Prepare() {
   FindBuckets();
   merge_->AddMemory(memory_->plan(), LargestBucket());
   if (Overlaps()) progress_.AddMemory(memory_->plan(), buckets_.size(), EvaluationSlot());
+  PENSTOCK_RETURN_IF_ERROR(ReserveMemory());
   if (options_.on_memory) options_.on_memory(memory_->plan().uses());
   PENSTOCK_RETURN_IF_ERROR(memory_->plan().Check(*device_, options_.memory_fraction));
   PENSTOCK_RETURN_IF_ERROR(memory_->Take(*device_));
@@ -142,6 +146,24 @@ absl::Status DeviceBackend::Prepare() {
   inference_list_ = Lists().Inference(EvaluationSlot());
   device_state_.emplace(*device_, layout_, *memory_);
   return device_state_->Prepare();
+}
+
+// Libraries have taken most of their memory by now: ranks are connected before.
+absl::Status DeviceBackend::ReserveMemory() {
+  PENSTOCK_ASSIGN_OR_RETURN(const uint64_t free, device_->FreeBytes());
+  const uint64_t before = device_->info().free_bytes;
+  memory_->plan().Reserve("libraries", before - std::min(free, before),
+                          "taken since the GPU was opened");
+  const size_t ops = OpsInGraphs();
+  memory_->plan().Reserve("graphs", ops * kGraphBytesPerOp,
+                          ops == 0 ? "none" : absl::StrCat("up to, for ", ops, " operations"));
+  return absl::OkStatus();
+}
+
+// Each slot has a graph, or shares one with its group. Operations outside the shards are few.
+size_t DeviceBackend::OpsInGraphs() const {
+  if (!options_.graphs) return 0;
+  return merge_->num_shards() * (EvaluationSlot() * training_->num_ops() + inference_->num_ops());
 }
 
 // The memory is not in use yet.

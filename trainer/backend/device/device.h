@@ -51,6 +51,9 @@ class Device {
   // none or they are unknown.
   virtual std::string OtherUsers() const { return ""; }
 
+  // Bytes that are free now. Less than info().free_bytes once libraries have taken memory.
+  virtual absl::StatusOr<uint64_t> FreeBytes() { return info().free_bytes; }
+
   // Bytes of DeviceOp::workspace that an operation of this kind and these sizes needs.
   virtual size_t Workspace(const DeviceOp& op) = 0;
   // Determines how to run a matrix product of these sizes. Call this before queuing it.

@@ -130,6 +130,9 @@ class DeviceBackend final : public Backend {
 
   absl::Status Prepare();
   absl::Status TryProducts();
+  // Counts the memory that libraries and graphs take.
+  absl::Status ReserveMemory();
+  size_t OpsInGraphs() const;
   void FindBuckets();
   size_t LargestBucket() const;
   TrainingSizes Sizes();

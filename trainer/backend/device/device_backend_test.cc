@@ -286,7 +286,7 @@ absl::Status CreateOn(const EmulatedDeviceOptions& device, DeviceBackendOptions 
 }
 
 TEST(DeviceBackendTest, TooSmallADeviceSaysWhatIsAskedForWhatAndWhatToChange) {
-  EXPECT_THAT(CreateOn({.total_bytes = 1 << 18}),
+  EXPECT_THAT(CreateOn({.total_bytes = 1 << 18}, Options(/*bf16=*/false, /*graphs=*/false)),
               StatusIs(absl::StatusCode::kResourceExhausted,
                        AllOf(HasSubstr("training takes"), HasSubstr("for activations"),
                              HasSubstr("--gpu-memory-fraction 0.9 allows 0.2 MiB of 0.2 MiB"),
@@ -309,6 +309,38 @@ TEST(DeviceBackendTest, ListsItsMemoryBeforeTakingAny) {
   EXPECT_EQ(uses[0].what, "parameters");
   EXPECT_EQ(uses[0].bytes,
             ParameterTable::For(kSmall, kDeviceMultiple).arena_size() * sizeof(float));
+}
+
+uint64_t BytesFor(const std::vector<MemoryUse>& uses, const std::string& what) {
+  const auto at = std::find_if(uses.begin(), uses.end(),
+                               [&](const MemoryUse& use) { return use.what == what; });
+  EXPECT_NE(at, uses.end()) << what;
+  return at == uses.end() ? 0 : at->bytes;
+}
+
+TEST(DeviceBackendTest, CountsTheMemoryOfLibrariesAndGraphs) {
+  std::vector<MemoryUse> uses;
+  const auto list = [&](DeviceBackendOptions options) {
+    options.on_memory = [&](const std::vector<MemoryUse>& listed) { uses = listed; };
+    return CreateOn({.used_by_libraries = 3 << 20}, options);
+  };
+  ASSERT_OK(list(Options(kFast, /*graphs=*/false)));
+  EXPECT_EQ(BytesFor(uses, "libraries"), 3u << 20);
+  EXPECT_EQ(BytesFor(uses, "graphs"), 0u);
+  DeviceBackendOptions options = Options(kFast);
+  ASSERT_OK(list(options));
+  const uint64_t of_one = BytesFor(uses, "graphs");
+  EXPECT_GT(of_one, 0u);
+  options.steps_per_launch = 3;  // Three times the slots.
+  ASSERT_OK(list(options));
+  EXPECT_GT(BytesFor(uses, "graphs"), 2 * of_one);
+}
+
+TEST(DeviceBackendTest, MemoryThatLibrariesTakeIsNotFree) {
+  constexpr uint64_t kTotal = 100 << 20;
+  EXPECT_OK(CreateOn({.total_bytes = kTotal}));
+  EXPECT_THAT(CreateOn({.total_bytes = kTotal, .used_by_libraries = kTotal - (1 << 18)}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("for libraries")));
 }
 
 TEST(DeviceBackendTest, RefusesAModelThatTheKernelsAreNotMadeFor) {

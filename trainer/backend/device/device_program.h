@@ -53,6 +53,9 @@ class DeviceProgram {
   // Build().
   absl::Status TryProducts(const ShardMemory& memory, Device& device) const;
 
+  // Number of operations of a shard.
+  size_t num_ops() const { return workspaces_.size(); }
+
   // Sizes of a shard's memory, in bytes.
   size_t activation_bytes() const { return program_.activation_size * element_bytes(); }
   size_t workspace_bytes() const { return workspace_bytes_; }

@@ -18,6 +18,7 @@ class ForwardingDevice : public Device {
 
   const DeviceInfo& info() const override { return device_->info(); }
   std::string OtherUsers() const override { return device_->OtherUsers(); }
+  absl::StatusOr<uint64_t> FreeBytes() override { return device_->FreeBytes(); }
   size_t Workspace(const DeviceOp& op) override { return device_->Workspace(op); }
   absl::Status Prepare(const DeviceOp& op) override { return device_->Prepare(op); }
   absl::Status Try(const DeviceOp& op) override { return device_->Try(op); }

@@ -22,7 +22,13 @@ constexpr char kRemedy[] =
 
 MemoryPlan::Region MemoryPlan::Add(std::string what, size_t bytes, std::string detail) {
   uses_.push_back({std::move(what), bytes, std::move(detail)});
+  is_reserved_.push_back(false);
   return uses_.size() - 1;
+}
+
+void MemoryPlan::Reserve(std::string what, size_t bytes, std::string detail) {
+  Add(std::move(what), bytes, std::move(detail));
+  is_reserved_.back() = true;
 }
 
 uint64_t MemoryPlan::bytes() const {
@@ -61,7 +67,12 @@ absl::Status MemoryPlan::Check(const Device& device, double fraction) const {
 }
 
 absl::Status MemoryPlan::Take(Device& device) {
-  for (const MemoryUse& use : uses_) {
+  for (size_t i = 0; i < uses_.size(); ++i) {
+    const MemoryUse& use = uses_[i];
+    if (is_reserved_[i]) {
+      addresses_.push_back(nullptr);
+      continue;
+    }
     absl::StatusOr<void*> address = device.Allocate(std::max<uint64_t>(use.bytes, 1));
     if (!address.ok()) {
       const std::string others = device.OtherUsers();

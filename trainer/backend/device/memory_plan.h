@@ -20,6 +20,9 @@ class MemoryPlan {
   // Adds a separate region. Its address is known once Take() has succeeded.
   Region Add(std::string what, size_t bytes, std::string detail = "");
 
+  // Counts memory that others take: libraries and the driver.
+  void Reserve(std::string what, size_t bytes, std::string detail);
+
   const std::vector<MemoryUse>& uses() const { return uses_; }
   uint64_t bytes() const;
 
@@ -27,7 +30,7 @@ class MemoryPlan {
   // message lists the needed memory by purpose and the other users of the device's memory, and says
   // what to change.
   absl::Status Check(const Device& device, double fraction) const;
-  // Allocates all regions.
+  // Allocates all regions, but nothing that is reserved.
   absl::Status Take(Device& device);
 
   template <typename T = char>
@@ -39,6 +42,7 @@ class MemoryPlan {
   std::string Needs(const Device& device) const;
 
   std::vector<MemoryUse> uses_;
+  std::vector<bool> is_reserved_;  // For each use.
   std::vector<void*> addresses_;
 };
 

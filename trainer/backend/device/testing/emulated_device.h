@@ -22,6 +22,7 @@ namespace penstock {
 struct EmulatedDeviceOptions {
   uint64_t total_bytes = uint64_t{1} << 30;
   uint64_t used_by_others = 0;
+  uint64_t used_by_libraries = 0;
   bool has_products = true;
   uint64_t most_host_bytes = uint64_t{1} << 30;  // Most host memory locked at a time.
   uint64_t block_shared_bytes = 0;               // See DeviceInfo.
@@ -53,6 +54,9 @@ class EmulatedDevice final : public Device {
 
   const DeviceInfo& info() const override { return info_; }
   std::string OtherUsers() const override;
+  absl::StatusOr<uint64_t> FreeBytes() override {
+    return info_.free_bytes - options_.used_by_libraries;
+  }
   size_t Workspace(const DeviceOp& op) override;
   absl::Status Prepare(const DeviceOp& op) override;
   absl::Status Try(const DeviceOp& op) override;
