@@ -45,8 +45,8 @@ absl::StatusOr<std::unique_ptr<Communicator>> ConnectNcclTested(
     ranks->Abandon(failed);
     if (blocking || !callbacks.on_blocking) continue;
     callbacks.on_blocking(absl::StrCat("NCCL ", nccl.version,
-                                " cannot exchange within a graph without blocking (",
-                                failed.message(), "): its calls block from now on"));
+                                       " cannot exchange within a graph without blocking (",
+                                       failed.message(), "): its calls block from now on"));
   }
   return Annotate(failed,
                   "NCCL cannot exchange within a graph, whether its calls block or not; --no-graph "

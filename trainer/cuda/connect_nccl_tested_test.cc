@@ -55,7 +55,8 @@ class ConnectNcclTestedTest : public testing::Test {
         MutexLock lock(&mutex_);
         told_.emplace_back(line);
       }};
-      body(group, ConnectNcclTested(group.info(), *group.store(), nccl, stream, options_, callbacks));
+      body(group,
+           ConnectNcclTested(group.info(), *group.store(), nccl, stream, options_, callbacks));
     });
   }
   // The communicator works: every rank hears from every other.
@@ -165,8 +166,8 @@ TEST_F(BlockingNcclTest, ACallThatBlocksEndsAfterItsTime) {
     ASSERT_OK(made.status());
     const absl::Status status = (*made)->Barrier();
     group.Fail(status);
-    EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable,
-                                 HasSubstr("did not finish within 1s")));
+    EXPECT_THAT(status,
+                StatusIs(absl::StatusCode::kUnavailable, HasSubstr("did not finish within 1s")));
     EXPECT_EQ((*made)->Barrier(), status);
   });
   EXPECT_THAT(Log(), HasSubstr("1 abort"));

@@ -45,13 +45,11 @@ class DeviceAbortTest : public testing::TestWithParam<LaunchWay> {
   ~DeviceAbortTest() override { unsetenv("FAKE_NCCL_LAUNCH"); }
 
   static NcclRankOptions Options() {
-    NcclRankOptions options{.model = SmallModel(/*dropout=*/0.2),
-                            .backend = {.shards = 2,
-                                        .global_rows = kAbortRows,
-                                        .bf16 = true,
-                                        .bucket_floats = 700},
-                            .nccl = {.blocking = GetParam().blocking},
-                            .tested = GetParam().tested};
+    NcclRankOptions options{
+        .model = SmallModel(/*dropout=*/0.2),
+        .backend = {.shards = 2, .global_rows = kAbortRows, .bf16 = true, .bucket_floats = 700},
+        .nccl = {.blocking = GetParam().blocking},
+        .tested = GetParam().tested};
     options.waits.verdict_timeout = absl::Milliseconds(100);
     return options;
   }

@@ -18,9 +18,8 @@ constexpr std::chrono::milliseconds kGrace{100}, kPause{5};
 
 absl::StatusOr<std::unique_ptr<NcclAborter>> NcclAborter::Start() {
   std::unique_ptr<NcclAborter> aborter(new NcclAborter);
-  PENSTOCK_ASSIGN_OR_RETURN(aborter->thread_,
-                            StartThread("that ends a broken exchange",
-                                        [raw = aborter.get()] { raw->Run(); }));
+  PENSTOCK_ASSIGN_OR_RETURN(aborter->thread_, StartThread("that ends a broken exchange",
+                                                          [raw = aborter.get()] { raw->Run(); }));
   return aborter;
 }
 
