@@ -117,8 +117,12 @@ void ForgetOtherTargets(const CheckpointInfo& then, CheckpointInfo& now) {
                then.best->step);
 }
 
-void AdoptGemmPlan(const CheckpointInfo& then, Backend& backend) {
-  if (KnowsGemmPlan(then, backend.Describe())) (void)backend.AdoptGemmPlan(then.gemm_plan);
+// An old checkpoint has no plan.
+absl::Status AdoptOrChooseGemmPlan(const CheckpointInfo& then, Backend& backend) {
+  if (KnowsGemmPlan(then, backend.Describe()) && backend.AdoptGemmPlan(then.gemm_plan).ok()) {
+    return absl::OkStatus();
+  }
+  return backend.ChooseGemmPlan();
 }
 
 absl::Status AboutCheckpoint(const absl::Status& failed, const std::string& path) {

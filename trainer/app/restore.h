@@ -44,9 +44,9 @@ void ForgetOtherTargets(const CheckpointInfo& then, CheckpointInfo& now);
 // says on stderr that best.ckpt stays.
 void TellOfLaterBest(const CheckpointFolder& folder, const CheckpointInfo& now);
 
-// Makes `backend` use the matrix-product algorithms of `then` if it can; if not, CheckSameBits()
-// says so.
-void AdoptGemmPlan(const CheckpointInfo& then, Backend& backend);
+// Makes `backend` use the matrix-product algorithms of `then` if it can. If not, it chooses anew,
+// and CheckSameBits() says that they differ.
+absl::Status AdoptOrChooseGemmPlan(const CheckpointInfo& then, Backend& backend);
 
 // Explains why the data cannot continue from a checkpoint's cursor. Adds to `failed` the
 // checkpoint's `path` (empty on a rank without the file, which rank 0 has) and what to do.

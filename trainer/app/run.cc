@@ -277,7 +277,7 @@ absl::Status TrainingRun::Resume(FoundCheckpoint found, TrainState& state) {
   const CheckpointInfo then = found.checkpoint.info;
   info_ = then;
   resumed_from_ = found.path;
-  AdoptGemmPlan(then, *backend_);
+  PENSTOCK_RETURN_IF_ERROR(AdoptOrChooseGemmPlan(then, *backend_));
   DescribeRun();
   state = std::move(found.checkpoint.state);
   PENSTOCK_RETURN_IF_ERROR(
@@ -313,6 +313,7 @@ absl::Status TrainingRun::ShareStart() {
 
 absl::Status TrainingRun::RestoreOrInitialize(TrainState& state) {
   if (found_.has_value()) return Resume(*std::exchange(found_, std::nullopt), state);
+  PENSTOCK_RETURN_IF_ERROR(backend_->ChooseGemmPlan());
   DescribeRun();
   return Initialize(state);
 }

@@ -1,6 +1,8 @@
 #include "trainer/cuda/cublas_gemm.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -19,9 +21,14 @@ struct CublasGemm::Entry {
   std::unique_ptr<CublasProduct> product = nullptr;  // The rest is for kWhole.
   std::vector<CublasProduct::Algorithm> candidates = {};
   CublasProduct::Algorithm algorithm = {};
+  double seconds = 0;  // Of the fastest; 0 if it was not timed. For every form.
 };
 
 namespace {
+
+// A later candidate must be faster by this factor: smaller differences are noise.
+constexpr double kLeastGain = 0.98;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // Its tanh may be the GPU's approximation, 5e-4 away: mere rounding in bf16, but an error in fp32.
 bool HasInexactGelu(const DeviceOp& op) {
@@ -120,15 +127,63 @@ absl::Status CublasGemm::Try(const DeviceOp& op, cudaStream_t stream) {
   return Run(op, stream);
 }
 
+absl::StatusOr<double> CublasGemm::TimeWhole(const DeviceOp& op, Entry& entry, cudaStream_t stream,
+                                             Timer time) {
+  double best = kNever;
+  for (const CublasProduct::Algorithm& candidate : entry.candidates) {
+    const absl::StatusOr<double> seconds =
+        time([&] { return entry.product->Run(op, candidate, stream); });
+    if (absl::IsUnimplemented(seconds.status())) continue;
+    PENSTOCK_RETURN_IF_ERROR(seconds.status());
+    if (*seconds >= kLeastGain * best) continue;
+    best = *seconds;
+    entry.algorithm = candidate;
+  }
+  return best;
+}
+
+absl::StatusOr<double> CublasGemm::TimeOther(const DeviceOp& op, cudaStream_t stream, Timer time) {
+  if (const std::vector<DeviceOp> parts = PartsOf(op); !parts.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(Choose(parts.front()));
+    PENSTOCK_RETURN_IF_ERROR(ChooseFastest(parts.front(), stream, time));
+    return time([&] { return RunParts(op, stream); });
+  }
+  const std::optional<DeviceOp> kernel = NarrowKernelOf(op);
+  if (!kernel.has_value()) return kNever;
+  return time([&] { return launch_(*kernel, stream); });
+}
+
+// If the plainer product is refused, there is nothing to compare with.
+absl::Status CublasGemm::ChooseFastest(const DeviceOp& op, cudaStream_t stream, Timer time) {
+  const auto at = entries_.find(ProductKey::Of(op));
+  if (at == entries_.end()) return absl::InternalError("a product was timed that was not prepared");
+  Entry& entry = at->second;
+  if (entry.seconds > 0) return absl::OkStatus();
+  double whole = kNever;
+  if (entry.form == Entry::Form::kWhole) {
+    PENSTOCK_ASSIGN_OR_RETURN(whole, TimeWhole(op, entry, stream, time));
+  }
+  const absl::StatusOr<double> other = TimeOther(op, stream, time);
+  if (!other.ok() && !absl::IsUnimplemented(other.status())) return other.status();
+  const double apart = other.ok() ? *other : kNever;
+  if (apart < kLeastGain * whole) PENSTOCK_RETURN_IF_ERROR(FallBack(op, other.status()));
+  at->second.seconds = std::min(whole, apart);
+  return absl::OkStatus();
+}
+
+absl::Status CublasGemm::RunParts(const DeviceOp& op, cudaStream_t stream) {
+  const std::vector<DeviceOp> parts = PartsOf(op);
+  PENSTOCK_RETURN_IF_ERROR(Run(parts.front(), stream));
+  return launch_(parts.back(), stream);
+}
+
 absl::Status CublasGemm::Run(const DeviceOp& op, cudaStream_t stream) {
   const auto at = entries_.find(ProductKey::Of(op));
   if (at == entries_.end()) return absl::InternalError("a product was run that was not prepared");
   const Entry& entry = at->second;
   if (entry.form == Entry::Form::kWhole) return entry.product->Run(op, entry.algorithm, stream);
   if (entry.form == Entry::Form::kKernel) return launch_(*NarrowKernelOf(op), stream);
-  const std::vector<DeviceOp> parts = PartsOf(op);
-  PENSTOCK_RETURN_IF_ERROR(Run(parts.front(), stream));
-  return launch_(parts.back(), stream);
+  return RunParts(op, stream);
 }
 
 std::string CublasGemm::math_library() const {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -52,6 +53,10 @@ class CublasGemm {
   // Queues the product once. Some releases refuse a product only now, and some algorithms of it
   // only: then another algorithm or form is chosen. REQUIRES: as for Run().
   absl::Status Try(const DeviceOp& op, cudaStream_t stream);
+  // Chooses the fastest of the candidates and forms that `time` measures. It returns the seconds of
+  // one run of `run`, which queues work on `stream`, or the error of `run`. REQUIRES: as for Run().
+  using Timer = absl::FunctionRef<absl::StatusOr<double>(absl::FunctionRef<absl::Status()> run)>;
+  absl::Status ChooseFastest(const DeviceOp& op, cudaStream_t stream, Timer time);
   // REQUIRES: Prepare() of an operation with the same sizes.
   absl::Status Run(const DeviceOp& op, cudaStream_t stream);
 
@@ -72,6 +77,12 @@ class CublasGemm {
   absl::Status Choose(const DeviceOp& op);
   // Gives `op` a form other than the whole product, which the library has refused.
   absl::Status FallBack(const DeviceOp& op, const absl::Status& refusal);
+  // The best time of the product as a whole, in seconds; infinite if it cannot run so.
+  absl::StatusOr<double> TimeWhole(const DeviceOp& op, Entry& entry, cudaStream_t stream,
+                                   Timer time);
+  // The time of the form that is not a whole product.
+  absl::StatusOr<double> TimeOther(const DeviceOp& op, cudaStream_t stream, Timer time);
+  absl::Status RunParts(const DeviceOp& op, cudaStream_t stream);
   absl::Status TryWhole(const DeviceOp& op, Entry& entry, cudaStream_t stream);
   // Adds the form of `op` in `plan`, and of its parts, to `entries`.
   absl::Status AdoptOne(const DeviceOp& op, const GemmPlan& plan, Entries& entries) const;

@@ -4,14 +4,17 @@
 #include <utility>
 #include <vector>
 
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
+#include "trainer/app/restore.h"
 #include "trainer/backend/device/device_backend.h"
 #include "trainer/backend/device/testing/checking_device.h"
 #include "trainer/backend/device/testing/emulated_device.h"
 #include "trainer/backend/testing/boards.h"
 #include "trainer/backend/testing/reference_model.h"
+#include "trainer/checkpoint/same_bits.h"
 #include "trainer/cuda/cublas_gemm.h"
 #include "trainer/cuda/cuda_libraries.h"
 #include "trainer/cuda/testing/fake_cublaslt.h"
@@ -19,7 +22,9 @@
 namespace penstock {
 namespace {
 
+using testing::_;
 using testing::AllOf;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -36,6 +41,15 @@ class CublasProducts final : public EmulatedProducts {
   absl::Status Prepare(const DeviceOp& op) override { return gemm_->Prepare(op); }
   absl::Status Try(const DeviceOp& op, FakeStream& stream) override {
     return gemm_->Try(op, reinterpret_cast<cudaStream_t>(&stream));
+  }
+  absl::Status ChooseFastest(const DeviceOp& op, FakeStream& stream) override {
+    const auto time = [](absl::FunctionRef<absl::Status()> run) -> absl::StatusOr<double> {
+      FakeCublasLt& fake = FakeCublasLt::At(PENSTOCK_FAKE_CUBLASLT "/libcublasLt.so.13");
+      const double before = fake.seconds();
+      PENSTOCK_RETURN_IF_ERROR(run());
+      return fake.seconds() - before;
+    };
+    return gemm_->ChooseFastest(op, reinterpret_cast<cudaStream_t>(&stream), time);
   }
   std::string Plan() const override { return gemm_->Plan(); }
   absl::Status Adopt(absl::string_view plan) override { return gemm_->Adopt(plan); }
@@ -59,7 +73,8 @@ class CublasStepTest : public testing::Test {
   CublasStepTest() { fake_.Reset(); }
 
   absl::StatusOr<std::unique_ptr<DeviceBackend>> Create(bool bf16, bool graphs = true,
-                                                        DeviceLog* log = nullptr) {
+                                                        DeviceLog* log = nullptr,
+                                                        bool fast = false) {
     std::unique_ptr<Device> device;
     auto emulated = std::make_unique<EmulatedDevice>(EmulatedDeviceOptions{},
                                                      std::make_unique<CublasProducts>());
@@ -69,8 +84,12 @@ class CublasStepTest : public testing::Test {
       device = std::make_unique<CheckingDevice>(std::move(emulated), *log);
     }
     return DeviceBackend::Create(
-        kSmall, {.shards = 2, .global_rows = kRows, .bf16 = bf16, .graphs = graphs},
+        kSmall,
+        {.shards = 2, .global_rows = kRows, .bf16 = bf16, .graphs = graphs, .fast_reduction = fast},
         std::move(device));
+  }
+  std::unique_ptr<DeviceBackend> CreateFast() {
+    return Create(/*bf16=*/true, /*graphs=*/true, nullptr, /*fast=*/true).value();
   }
   static void Begin(DeviceBackend& backend) {
     ASSERT_OK(backend.SetState(InitialState(backend.table())));
@@ -158,6 +177,71 @@ TEST_F(CublasStepTest, AnAdoptedPlanHasItsBits) {
   const std::vector<float> bits = Train(*first, 2);
   EXPECT_NE(Train(*other, 2), bits);
   EXPECT_EQ(Train(*adopting, 2), bits);
+}
+
+// Algorithm 12 is offered first, and 11 is faster and has other bits.
+const std::vector<FakeAlgorithm> kSecondIsFaster = {
+    {.id = 12, .seconds = 2},
+    {.id = 11, .parts = 2, .reduction = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, .seconds = 1}};
+
+TEST_F(CublasStepTest, TheFastestProductsAreChosenOnceAndAdoptedByOtherRanks) {
+  fake_.SetAlgorithms(kSecondIsFaster);
+  auto first = CreateFast(), other = CreateFast(), adopting = CreateFast();
+  const std::string before = first->Describe().gemm_plan;
+  ASSERT_OK(first->ChooseGemmPlan());
+  const std::string plan = first->Describe().gemm_plan;
+  EXPECT_NE(plan, before);
+  ASSERT_OK(adopting->AdoptGemmPlan(plan));
+  const std::vector<float> bits = Train(*first, 2);
+  EXPECT_NE(Train(*other, 2), bits);
+  EXPECT_EQ(Train(*adopting, 2), bits);
+  EXPECT_THAT(first->ChooseGemmPlan(), StatusIs(absl::StatusCode::kInternal, _));
+}
+
+// Two runs must have the same bits.
+TEST_F(CublasStepTest, TimeDoesNotDecideInADeterministicTraining) {
+  fake_.SetAlgorithms(kSecondIsFaster);
+  auto backend = Create(/*bf16=*/true).value();
+  const std::string before = backend->Describe().gemm_plan;
+  ASSERT_OK(backend->ChooseGemmPlan());
+  EXPECT_EQ(backend->Describe().gemm_plan, before);
+}
+
+CheckpointInfo InfoOf(const BackendDescription& backend) {
+  CheckpointInfo info;
+  info.numerics = backend.numerics;
+  info.libraries = backend.math_library;
+  info.gemm_plan = backend.gemm_plan;
+  return info;
+}
+
+TEST_F(CublasStepTest, AResumedTrainingKeepsItsProducts) {
+  fake_.SetAlgorithms(kSecondIsFaster);
+  auto trained = CreateFast(), resumed = CreateFast();
+  const CheckpointInfo then = InfoOf(trained->Describe());  // Of a release that timed nothing.
+  ASSERT_OK(AdoptOrChooseGemmPlan(then, *resumed));
+  EXPECT_EQ(resumed->Describe().gemm_plan, then.gemm_plan);
+}
+
+TEST_F(CublasStepTest, APlanOfAnotherLibraryOrGpuIsMadeAnew) {
+  fake_.SetAlgorithms(kSecondIsFaster);
+  auto trained = CreateFast(), chosen = CreateFast();
+  ASSERT_OK(chosen->ChooseGemmPlan());
+  CheckpointInfo other_library = InfoOf(trained->Describe()), other_gpu = other_library;
+  CheckpointInfo other_sizes = other_library, none = other_library;
+  other_library.libraries = "cuBLASLt 12.0.0";
+  other_gpu.numerics = "cuda sm_80";
+  other_sizes.gemm_plan = "linear bf16 1x2x3 00";
+  none.gemm_plan = "";
+  for (const CheckpointInfo& then : {other_library, other_gpu, other_sizes, none}) {
+    auto resumed = CreateFast();
+    ASSERT_OK(AdoptOrChooseGemmPlan(then, *resumed));
+    const CheckpointInfo now = InfoOf(resumed->Describe());
+    EXPECT_EQ(now.gemm_plan, chosen->Describe().gemm_plan);
+    if (!then.gemm_plan.empty()) {
+      EXPECT_THAT(BitDifferences(then, now), Contains(HasSubstr("the GEMM plan was ")));
+    }
+  }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "trainer/cuda/cublas_gemm.h"
 #include "trainer/cuda/cuda_recorders.h"
 #include "trainer/cuda/cuda_status.h"
+#include "trainer/cuda/cuda_timer.h"
 #include "trainer/cuda/gpu_users.h"
 
 namespace penstock {
@@ -61,6 +62,12 @@ class CudaDevice final : public Device {
   absl::Status Try(const DeviceOp& op) override {
     PENSTOCK_RETURN_IF_ERROR(Use());
     return gemm_->Try(op, Stream(DeviceQueue::kCompute));
+  }
+  absl::Status ChooseFastest(const DeviceOp& op) override {
+    PENSTOCK_RETURN_IF_ERROR(Use());
+    cudaStream_t stream = Stream(DeviceQueue::kCompute);
+    return gemm_->ChooseFastest(
+        op, stream, [&](absl::FunctionRef<absl::Status()> run) { return TimeOnGpu(stream, run); });
   }
   std::string GemmPlan() const override { return gemm_->Plan(); }
   absl::Status AdoptGemmPlan(absl::string_view plan) override {

@@ -65,6 +65,12 @@ class Device {
     (void)op;
     return absl::OkStatus();
   }
+  // Times the ways in which a prepared product can run, with these operands, whose contents are
+  // lost, and uses the fastest from now on. Waits for the work.
+  virtual absl::Status ChooseFastest(const DeviceOp& op) {
+    (void)op;
+    return absl::OkStatus();
+  }
   // The products prepared so far and the way each is run. Equal plans, libraries and GPUs give
   // equal bits.
   virtual std::string GemmPlan() const = 0;

@@ -391,6 +391,17 @@ std::vector<MemoryUse> DeviceBackend::MemoryUses(InputFormat, size_t global_rows
       {"predictions", (results() + 1) * global_rows * sizeof(float), "and targets"}};
 }
 
+absl::Status DeviceBackend::ChooseGemmPlan() {
+  if (!options_.fast_reduction) return absl::OkStatus();
+  if (has_launched_) return absl::InternalError("a GEMM plan must be chosen before the first step");
+  state_lost_ = absl::FailedPreconditionError("timing products has overwritten the state");
+  return launcher_.Run([&]() -> absl::Status {
+    const ShardMemory memory = memory_->OfShard(0, 0);
+    PENSTOCK_RETURN_IF_ERROR(training_->ChooseFastestProducts(memory, *device_));
+    return inference_->ChooseFastestProducts(memory, *device_);
+  });
+}
+
 // Must precede the first launch: captured graphs keep the algorithms that they were captured with.
 absl::Status DeviceBackend::AdoptGemmPlan(const std::string& plan) {
   if (has_launched_) return absl::InternalError("a GEMM plan must be set before the first step");

@@ -103,6 +103,8 @@ class DeviceBackend final : public Backend {
   const ParameterTable& table() const override { return layout_.model(); }
   size_t shards() const override { return shards_; }
   BackendDescription Describe() const override;
+  // Time decides with fast_reduction only: otherwise two runs must have the same bits.
+  absl::Status ChooseGemmPlan() override;
   absl::Status AdoptGemmPlan(const std::string& plan) override;
   std::span<const float> predictions() const override { return own_predictions_; }
   std::span<const float> global_targets() const override { return targets_; }

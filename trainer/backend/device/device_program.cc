@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "trainer/backend/batch_rows.h"
 #include "trainer/backend/device/product_forms.h"
+#include "trainer/backend/device/product_noise.h"
 #include "trainer/step/arena_plan.h"
 #include "trainer/step/fuse.h"
 #include "trainer/step/model_program.h"
@@ -146,8 +147,9 @@ absl::StatusOr<DeviceProgram> DeviceProgram::Build(const ModelConfig& config,
 
 absl::Status DeviceProgram::ForEachProduct(
     const ShardMemory& memory, absl::FunctionRef<absl::Status(const DeviceOp&)> work) const {
+  std::set<ProductKey> seen;
   for (const DeviceOp& op : OpsOn(memory)) {
-    if (!IsGemm(op.kind)) continue;
+    if (!IsGemm(op.kind) || !seen.insert(ProductKey::Of(op)).second) continue;
     PENSTOCK_RETURN_IF_ERROR(
         Annotate(work(op), absl::StrCat(DeviceOpName(op.kind), " of ", op.rows, " rows, ", op.in,
                                         " to ", op.out, " columns")));
@@ -156,11 +158,14 @@ absl::Status DeviceProgram::ForEachProduct(
 }
 
 absl::Status DeviceProgram::TryProducts(const ShardMemory& memory, Device& device) const {
-  std::set<ProductKey> tried;
-  PENSTOCK_RETURN_IF_ERROR(ForEachProduct(memory, [&](const DeviceOp& op) {
-    return tried.insert(ProductKey::Of(op)).second ? device.Try(op) : absl::OkStatus();
-  }));
+  PENSTOCK_RETURN_IF_ERROR(
+      ForEachProduct(memory, [&](const DeviceOp& op) { return device.Try(op); }));
   return device.Synchronize(DeviceQueue::kCompute);
+}
+
+absl::Status DeviceProgram::ChooseFastestProducts(const ShardMemory& memory, Device& device) const {
+  PENSTOCK_RETURN_IF_ERROR(FillOperands(OpsOn(memory), device));
+  return ForEachProduct(memory, [&](const DeviceOp& op) { return device.ChooseFastest(op); });
 }
 
 // Means and inverse deviations of norms are floats, which take the space of two bf16 elements.

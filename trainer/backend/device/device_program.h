@@ -53,6 +53,9 @@ class DeviceProgram {
   // Build().
   absl::Status TryProducts(const ShardMemory& memory, Device& device) const;
 
+  // Times each product on `memory`, whose contents are lost: Device::ChooseFastest().
+  absl::Status ChooseFastestProducts(const ShardMemory& memory, Device& device) const;
+
   // Number of operations of a shard.
   size_t num_ops() const { return workspaces_.size(); }
 
@@ -70,7 +73,7 @@ class DeviceProgram {
  private:
   DeviceProgram() = default;
   size_t element_bytes() const { return bf16_ ? 2 : 4; }
-  // Errors get the product's name.
+  // Calls `work` for one product of each key. Errors get the product's name.
   absl::Status ForEachProduct(const ShardMemory& memory,
                               absl::FunctionRef<absl::Status(const DeviceOp&)> work) const;
   void Place();

@@ -22,6 +22,7 @@ class ForwardingDevice : public Device {
   size_t Workspace(const DeviceOp& op) override { return device_->Workspace(op); }
   absl::Status Prepare(const DeviceOp& op) override { return device_->Prepare(op); }
   absl::Status Try(const DeviceOp& op) override { return device_->Try(op); }
+  absl::Status ChooseFastest(const DeviceOp& op) override { return device_->ChooseFastest(op); }
   std::string GemmPlan() const override { return device_->GemmPlan(); }
   absl::Status AdoptGemmPlan(absl::string_view plan) override {
     return device_->AdoptGemmPlan(plan);

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include "base/status.h"
-#include "kernels/numeric/bf16.h"
 #include "trainer/backend/device/device_layout.h"
 #include "trainer/backend/device/device_list.h"
 #include "trainer/backend/device/device_program.h"
-#include "trainer/backend/device/host_array.h"
 #include "trainer/backend/device/product_forms.h"
 #include "trainer/backend/device/training_memory.h"
 #include "trainer/step/model_program.h"
@@ -18,19 +15,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kNoiseBytes = size_t{1} << 20;
-constexpr int kRuns = 3;  // Number of runs, of which the median counts.
-
-// Fills memory with values in [-1, 1). Products of zeros take less power, and therefore run faster.
-template <typename T>
-void FillNoise(char* to) {
-  uint32_t state = 1;
-  for (size_t at = 0; at < kNoiseBytes; at += sizeof(T)) {
-    state = state * 1664525 + 1013904223;
-    const T value = FromFloat<T>(static_cast<float>(state >> 8) / float(1 << 23) - 1);
-    std::memcpy(to + at, &value, sizeof(T));
-  }
-}
+constexpr int kRuns = 3;  // The median of these counts.
 
 class Measuring {
  public:
@@ -40,7 +25,6 @@ class Measuring {
   absl::StatusOr<std::vector<ProductRate>> Run();
 
  private:
-  absl::Status FillOperands(bool bf16);
   absl::StatusOr<ProductRate> Measure(const DeviceOp& op);
   absl::StatusOr<std::optional<ProductRate::Time>> TimeApart(const DeviceOp& op);
   // Time of one round of `ops`.
@@ -69,30 +53,9 @@ absl::Status Measuring::Prepare(const ModelConfig& config, size_t samples, bool 
                   SlotLayout(format, 1, samples, DropoutSites(config)));
   PENSTOCK_RETURN_IF_ERROR(memory_->plan().Check(device_, 1));
   PENSTOCK_RETURN_IF_ERROR(memory_->Take(device_));
-  PENSTOCK_RETURN_IF_ERROR(FillOperands(bf16));
-  return program_->TryProducts(memory_->OfShard(0, 0), device_);
-}
-
-absl::Status Measuring::FillOperands(bool bf16) {
-  PENSTOCK_ASSIGN_OR_RETURN(char* noise, AllocateHostArray<char>(device_, 2 * kNoiseBytes));
-  bf16 ? FillNoise<Bf16>(noise) : FillNoise<float>(noise);
-  FillNoise<float>(noise + kNoiseBytes);
-  for (const DeviceOp& op : program_->OpsOn(memory_->OfShard(0, 0))) {
-    if (!IsGemm(op.kind)) continue;
-    for (size_t i = 0; i < op.operands.size(); ++i) {
-      const DeviceOperand& to = op.operands[i];
-      const bool sums = op.kind == DeviceOpKind::kLinearBackwardWeight && i == 2;
-      for (size_t at = 0; at < to.bytes; at += kNoiseBytes) {
-        const size_t bytes = std::min(kNoiseBytes, to.bytes - at);
-        const DeviceOp copy{
-            .kind = DeviceOpKind::kCopy,
-            .operands = {{noise + (sums ? kNoiseBytes : 0), bytes, Access::kRead, true},
-                         {static_cast<char*>(to.at) + at, bytes, Access::kWrite}}};
-        PENSTOCK_RETURN_IF_ERROR(device_.Run(copy, DeviceQueue::kCompute));
-      }
-    }
-  }
-  return device_.Synchronize(DeviceQueue::kCompute);
+  const ShardMemory memory = memory_->OfShard(0, 0);
+  PENSTOCK_RETURN_IF_ERROR(program_->TryProducts(memory, device_));
+  return program_->ChooseFastestProducts(memory, device_);
 }
 
 absl::StatusOr<std::vector<ProductRate>> Measuring::Run() {

@@ -30,8 +30,8 @@ struct ProductRate {
   double flops() const { return 2.0 * static_cast<double>(rows) * double(in) * double(out); }
 };
 
-// Measures each product of a shard of `samples`, as a training runs it, `repeats` times in a row on
-// arbitrary numbers. Errors are those of DeviceProgram::Build() and of the device.
+// Measures each product of a shard of `samples`, run in the fastest way, `repeats` times in a row
+// on arbitrary numbers. Errors are those of DeviceProgram::Build() and of the device.
 absl::StatusOr<std::vector<ProductRate>> MeasureProducts(const ModelConfig& config, size_t samples,
                                                          bool bf16, size_t repeats, Device& device);
 

@@ -97,6 +97,10 @@ class Fake final : public FakeCublasLt {
     const std::lock_guard lock(mutex_);
     algorithms_ = std::move(algorithms);
   }
+  double seconds() override {
+    const std::lock_guard lock(mutex_);
+    return seconds_;
+  }
   std::vector<uint64_t> used() override {
     const std::lock_guard lock(mutex_);
     return used_;
@@ -185,7 +189,10 @@ class Fake final : public FakeCublasLt {
     if (status == CUBLAS_STATUS_SUCCESS) status = Find(call.problem, algo, call.algorithm);
     if (status == CUBLAS_STATUS_SUCCESS) status = CheckAddresses(call, workspace_bytes);
     if (status == CUBLAS_STATUS_SUCCESS) status = RefusalOf(call);
-    if (status == CUBLAS_STATUS_SUCCESS) used_.push_back(call.algorithm.id);
+    if (status != CUBLAS_STATUS_SUCCESS) return status;
+    used_.push_back(call.algorithm.id);
+    seconds_ += call.algorithm.seconds;
+    if (call.problem.has_aux()) seconds_ += call.algorithm.epilogue_seconds;
     return status;
   }
   cublasStatus_t Invalid(const std::string& reason) {
@@ -337,6 +344,7 @@ class Fake final : public FakeCublasLt {
   std::map<std::string, cublasStatus_t> failures_;
   std::map<uint64_t, cublasStatus_t> refused_widths_, refused_algorithms_;
   cublasStatus_t residuals_ = CUBLAS_STATUS_SUCCESS;
+  double seconds_ = 0;
   std::map<uint32_t, cublasStatus_t> refused_;
   std::vector<FakeAlgorithm> algorithms_ = kAlgorithms;
   std::set<const void*> objects_;

@@ -18,13 +18,14 @@ namespace penstock {
 // that the bits depend on the algorithm.
 struct FakeAlgorithm {
   uint64_t id;
-  // Alignments of A, B, C and D in bytes. Alignments of up to 16 also apply to their columns.
+  // Of A, B, C and D, in bytes; up to 16, also of their columns.
   std::array<uint32_t, 4> alignments = {1, 1, 1, 1};
-  // Alignment of the bias, and of the auxiliary matrix and its columns.
-  uint32_t vector_alignment = 1;
-  uint32_t parts = 1;  // If several, they lie side by side in the workspace, as floats.
+  uint32_t vector_alignment = 1;  // Of the bias, and of the auxiliary matrix and its columns.
+  uint32_t parts = 1;             // If several, they lie side by side in the workspace, as floats.
   cublasLtReductionScheme_t reduction = CUBLASLT_REDUCTION_SCHEME_NONE;
-  cublasStatus_t state = CUBLAS_STATUS_SUCCESS;  // State of its heuristic result.
+  cublasStatus_t state = CUBLAS_STATUS_SUCCESS;  // Of a heuristic result.
+  double seconds = 1;  // Of a product; longer for others than DEFAULT and BIAS by epilogue_seconds.
+  double epilogue_seconds = 0;
 };
 
 // Thread-safe.
@@ -36,8 +37,8 @@ class FakeCublasLt {
   virtual void Reset() = 0;
   // Makes all later calls of `function` return `status`.
   virtual void Fail(const std::string& function, cublasStatus_t status) = 0;
-  // Takes away all algorithms of products with this epilogue, and makes the heuristic return
-  // `status` for them. Success then comes without results.
+  // Makes the heuristic return `status` for products with this epilogue, for which there is no
+  // algorithm. Success then comes without results.
   virtual void Refuse(cublasLtEpilogue_t epilogue, cublasStatus_t status) = 0;
   // Makes the heuristic return `status` for products with a side of `width`.
   virtual void RefuseWidth(uint64_t width, cublasStatus_t status) = 0;
@@ -49,14 +50,16 @@ class FakeCublasLt {
   // Sets all algorithms of this device, the fastest first.
   virtual void SetAlgorithms(std::vector<FakeAlgorithm> algorithms) = 0;
 
-  // Returns the algorithms of the products queued so far, in order.
+  // The time that products queued so far take together.
+  virtual double seconds() = 0;
+  // Algorithms of the products queued so far, in order.
   virtual std::vector<uint64_t> used() = 0;
-  // Returns the number of handles, descriptions, layouts and preferences that were not destroyed.
+  // Handles, descriptions, layouts and preferences that were not destroyed.
   virtual size_t objects() = 0;
-  // Returns the reason for its last own error.
+  // The reason for its last own error.
   virtual std::string reason() = 0;
 
-  // Returns the controls of the library at `path`.
+  // The controls of the library at `path`.
   static FakeCublasLt& At(const char* path) {
     void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     auto* control = reinterpret_cast<FakeCublasLt* (*)()>(dlsym(handle, "FakeCublasLtControl"));

@@ -112,6 +112,14 @@ class EmulatedMarks final : public StreamMarks {
 
 }  // namespace
 
+namespace {
+
+FakeStream StreamThatRunsNow() {
+  return {.queue = [](const FakeStream::Work& work) { work.start(); }};
+}
+
+}  // namespace
+
 EmulatedDevice::EmulatedDevice(const EmulatedDeviceOptions& options,
                                std::unique_ptr<EmulatedProducts> products)
     : options_(options),
@@ -148,9 +156,14 @@ absl::Status EmulatedDevice::Prepare(const DeviceOp& op) {
 
 absl::Status EmulatedDevice::Try(const DeviceOp& op) {
   if (!products_) return absl::OkStatus();
-  FakeStream stream;
-  stream.queue = [](const FakeStream::Work& work) { work.start(); };
+  FakeStream stream = StreamThatRunsNow();
   return products_->Try(op, stream);
+}
+
+absl::Status EmulatedDevice::ChooseFastest(const DeviceOp& op) {
+  if (!products_) return absl::OkStatus();
+  FakeStream stream = StreamThatRunsNow();
+  return products_->ChooseFastest(op, stream);
 }
 
 absl::Status EmulatedDevice::AdoptGemmPlan(absl::string_view plan) {

@@ -38,6 +38,7 @@ class EmulatedProducts {
   virtual absl::Status Prepare(const DeviceOp& op) = 0;
   // Queues one product on `stream`, like Run().
   virtual absl::Status Try(const DeviceOp& op, FakeStream& stream) = 0;
+  virtual absl::Status ChooseFastest(const DeviceOp& op, FakeStream& stream) = 0;
   virtual std::string Plan() const = 0;
   virtual absl::Status Adopt(absl::string_view plan) = 0;
   // Queues one product on `stream`.
@@ -60,6 +61,7 @@ class EmulatedDevice final : public Device {
   size_t Workspace(const DeviceOp& op) override;
   absl::Status Prepare(const DeviceOp& op) override;
   absl::Status Try(const DeviceOp& op) override;
+  absl::Status ChooseFastest(const DeviceOp& op) override;
   std::string GemmPlan() const override { return products_ ? products_->Plan() : gemm_plan_; }
   // Plain products accept any plan that begins with "plain", and compute the same as before.
   absl::Status AdoptGemmPlan(absl::string_view plan) override;
