@@ -149,13 +149,14 @@ DamageRuling DamageJudge::Agree(const DamageDoubt& doubt, const ServerEntry& sec
           ? absl::StrCat(first, " reported it twice; no other server could be asked")
           : absl::StrCat("reported by ", first, " and ", second.address);
   if (on_error_ == OnError::kFail) {
-    return {
-        Verdict::kFail,
-        absl::DataLossError(absl::StrCat(
-            NameOf(doubt.damage), " was damaged after it was indexed (", agree,
-            "): ", doubt.status.message(), ". Restore the shard, index again with ",
-            "--exclude-corrupt, or continue with --on-error replace, which uses another record ",
-            "instead"))};
+    return {Verdict::kFail,
+            absl::DataLossError(absl::StrCat(
+                NameOf(doubt.damage),
+                doubt.damage.rest_of_chunk ? " were damaged after they were indexed ("
+                                           : " was damaged after it was indexed (",
+                agree, "): ", doubt.status.message(), ". Restore the shard, index again with ",
+                "--exclude-corrupt, or continue with --on-error replace, which uses ",
+                doubt.damage.rest_of_chunk ? "other records instead" : "another record instead"))};
   }
   actions_.Report(
       absl::StrCat("replaced ", NameOf(doubt.damage), " (", agree, "): ", doubt.status.message()));
@@ -182,7 +183,8 @@ void DamageJudge::ReportDoubts(const WindowEntry& window) const {
         servers_[doubt.server].address, " reported ", NameOf(doubt.damage), " as damaged (",
         doubt.status.message(), "), but ",
         window.opened_on ? servers_[window.opened_on->server].address : "another server",
-        " served it; check the disk, memory and mount of ", servers_[doubt.server].address));
+        " served ", doubt.damage.rest_of_chunk ? "them" : "it",
+        "; check the disk, memory and mount of ", servers_[doubt.server].address));
   }
 }
 

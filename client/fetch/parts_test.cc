@@ -22,6 +22,7 @@
 namespace penstock {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -37,6 +38,7 @@ Plan MakePlan() {
 // Three servers and the parts that look at them.
 class PartsTest : public ::testing::Test {
  protected:
+  explicit PartsTest(OnError on_error = OnError::kReplace) : on_error_(on_error) {}
   void SetUp() override { Pass(absl::Seconds(1)); }
 
   void Pass(absl::Duration time) {
@@ -77,11 +79,13 @@ class PartsTest : public ::testing::Test {
     StreamError error;
     error.status = absl::DataLossError("CRC differs");
     error.damage = Damage{"a.tfrecord", 4096, record, rest_of_chunk};
-    const Verdict verdict = judge_.Hear(clock_.now(), servers_[server], window, error).verdict;
-    if (verdict == Verdict::kAskAnother) window.Avoid(server);
-    return verdict;
+    const DamageRuling ruling = judge_.Hear(clock_.now(), servers_[server], window, error);
+    if (ruling.verdict == Verdict::kAskAnother) window.Avoid(server);
+    failure_ = std::string(ruling.failure.message());
+    return ruling.verdict;
   }
 
+  const OnError on_error_;
   absl::Time outer_ = absl::UnixEpoch();
   const Plan plan_ = MakePlan();
   const std::shared_ptr<const EpochOrder> order_ =
@@ -93,7 +97,8 @@ class PartsTest : public ::testing::Test {
   LaneMap lanes_{plan_, servers_};
   SlotQueue slots_{4, 100};
   Lateness lateness_{clock_, slots_, servers_};
-  DamageJudge judge_{plan_, servers_, lanes_, actions_, OnError::kReplace, false, nullptr, nullptr};
+  DamageJudge judge_{plan_, servers_, lanes_, actions_, on_error_, false, nullptr, nullptr};
+  std::string failure_;  // Of the last CallDamaged().
   Suspects suspects_{clock_, servers_, actions_};
   NumberedTable<WindowEntry> windows_;
   RequestBook requests_{servers_, /*row_bytes=*/100, /*max_bytes=*/12000};
@@ -281,6 +286,35 @@ TEST_F(DamageJudgeTest, ARecordAndAllThatFollowItAreNotTheSameDamage) {
   EXPECT_EQ(CallDamaged(0, window), Verdict::kAskAnother);
   EXPECT_EQ(CallDamaged(1, window, 3, /*rest_of_chunk=*/true), Verdict::kAskAnother);
   EXPECT_EQ(CallDamaged(2, window, 3, /*rest_of_chunk=*/true), Verdict::kReplaced);
+}
+
+class StrictDamageJudgeTest : public PartsTest {
+ protected:
+  StrictDamageJudgeTest() : PartsTest(OnError::kFail) {}
+};
+
+TEST_F(StrictDamageJudgeTest, SaysWasOfOneRecordAndWereOfSeveral) {
+  GreetAll();
+  WindowEntry& window = OpenWindow(0);
+  CallDamaged(0, window);
+  EXPECT_EQ(CallDamaged(1, window), Verdict::kFail);
+  EXPECT_THAT(failure_, AllOf(HasSubstr("record 3 was damaged after it was indexed (reported by "),
+                              HasSubstr("uses another record instead")));
+  CallDamaged(0, window, 5, /*rest_of_chunk=*/true);
+  EXPECT_EQ(CallDamaged(1, window, 5, /*rest_of_chunk=*/true), Verdict::kFail);
+  EXPECT_THAT(failure_, AllOf(HasSubstr("record 5 and all later records of the chunk were damaged "
+                                        "after they were indexed (reported by "),
+                              HasSubstr("uses other records instead")));
+}
+
+TEST_F(DamageJudgeTest, ADoubtAboutSeveralRecordsIsInThePlural) {
+  GreetAll();
+  WindowEntry& window = OpenWindow(1);
+  CallDamaged(0, window);
+  CallDamaged(0, window, 5, /*rest_of_chunk=*/true);
+  judge_.ReportDoubts(window);
+  EXPECT_THAT(actions_.reports, ElementsAre(HasSubstr("b:1 served it; check the disk"),
+                                            HasSubstr("b:1 served them; check the disk")));
 }
 
 TEST_F(DamageJudgeTest, AWindowMayHaveManyRecordsThatServersAgreeOn) {
