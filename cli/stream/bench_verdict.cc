@@ -73,14 +73,14 @@ std::string UseSharedMemory(const BenchSetup& setup) {
   if (setup.path != Path::kLoopback) return "";
   if (!setup.shared_memory) return "leave out --no-shm";
   if (setup.no_shared_memory_because.empty()) return "start the servers with --shm-socket";
-  return absl::StrCat("see to it that shared memory works (", setup.no_shared_memory_because, ")");
+  return absl::StrCat("make shared memory work (now: ", setup.no_shared_memory_because, ")");
 }
 
 std::string MoreConnections(const BenchSetup& setup) {
   if (setup.path == Path::kSharedMemory || setup.connections > 1) return "";
   if (!setup.no_connection_because.empty()) {
-    return absl::StrCat("see to it that a further connection can be had (",
-                        setup.no_connection_because, ")");
+    return absl::StrCat("make a further connection possible (now: ", setup.no_connection_because,
+                        ")");
   }
   return absl::StrCat("open more connections (--connections ", setup.connections == 1 ? 2 : 4, ")");
 }
@@ -89,21 +89,21 @@ bool SameMachine(const BenchSetup& setup) {
   return setup.path == Path::kSharedMemory || setup.path == Path::kLoopback;
 }
 
-// Returns "their threads were busy 90 % of the time, 70 % decoding".
+// Returns "Their threads were busy 90 % of the time, 70 % decoding."
 std::string WorkOf(const Fleet& fleet) {
   const std::string threads =
-      absl::StrCat("their threads were busy ", Percent(fleet.threads()), " of the time, ",
-                   Percent(fleet.mean.decode), " decoding");
+      absl::StrCat("Their threads were busy ", Percent(fleet.threads()), " of the time, ",
+                   Percent(fleet.mean.decode), " decoding.");
   if (fleet.cpu <= fleet.threads()) return threads;
-  return absl::StrCat("they used ", Percent(fleet.cpu), " of their cores; ", threads,
-                      ", and the rest of the CPU went to the network (gRPC, TLS)");
+  return absl::StrCat("They used ", Percent(fleet.cpu), " of their cores. ", threads,
+                      " The rest of the CPU went to the network (gRPC, TLS).");
 }
 
 BenchVerdict JudgeServers(const BenchSetup& setup, const Fleet& fleet) {
   const EngineShares& mean = fleet.mean;
   if (mean.load > std::max(fleet.threads(), fleet.cpu) / 2) {
     return {Limit::kReading,
-            absl::StrCat("Reading limits: the servers' threads were busy ",
+            absl::StrCat("Bottleneck: reading. The servers' threads were busy ",
                          Percent(fleet.threads()), " of the time, ", Percent(mean.load),
                          " loading chunks. Raise the servers' --memory-budget until the data fits, "
                          "use faster disks, or add servers.")};
@@ -111,30 +111,31 @@ BenchVerdict JudgeServers(const BenchSetup& setup, const Fleet& fleet) {
   return {
       Limit::kServers,
       absl::StrCat(
-          "The servers' CPU limits: ", WorkOf(fleet), ".",
+          "Bottleneck: the servers' CPU. ", WorkOf(fleet),
           Advice({SameMachine(setup) ? "add servers on other machines" : "add servers or cores",
                   UseSharedMemory(setup),
-                  setup.packed_is_smaller ? "let more be done here: --dtype packed costs them least"
-                                          : ""}))};
+                  setup.packed_is_smaller ? "use --dtype packed, which costs them least" : ""}))};
 }
 
 BenchVerdict JudgeStorage(const Fleet& fleet) {
   return {Limit::kReading,
-          absl::StrCat("Storage limits: the servers' threads were idle ",
+          absl::StrCat("Bottleneck: storage. The servers' threads were idle ",
                        Percent(fleet.mean.idle()), " of the time, while ",
-                       absl::StrFormat("%.1f", fleet.mean.reads), " reads of each waited for it.",
-                       Advice({"raise the servers' --read-threads if it can answer more at a time",
+                       absl::StrFormat("%.1f", fleet.mean.reads),
+                       " reads of each server were under way.",
+                       Advice({"raise the servers' --read-threads if storage can answer more reads "
+                               "at a time",
                                "raise --memory-budget until the data fits", "use faster disks",
                                "add servers"}))};
 }
 
 BenchVerdict JudgeClient(const BenchFigures& figures, double process_busy) {
-  return {
-      Limit::kThisClient,
-      absl::StrCat("This client limits: the loader was deciding ", Percent(figures.deciding_share),
-                   " of the time, and the process used ", Percent(process_busy), " of its cores.",
-                   Advice({FewerBytes(figures.setup), UseSharedMemory(figures.setup),
-                           "give it more cores", "read with more ranks"}))};
+  return {Limit::kThisClient,
+          absl::StrCat("Bottleneck: this client. The loader was deciding what to request ",
+                       Percent(figures.deciding_share), " of the time, and the process used ",
+                       Percent(process_busy), " of its cores.",
+                       Advice({FewerBytes(figures.setup), UseSharedMemory(figures.setup),
+                               "give it more cores", "read with more ranks"}))};
 }
 
 // Number of cores of this machine that are busy with anything but this process.
@@ -160,8 +161,8 @@ BenchVerdict JudgeMachine(const BenchFigures& figures) {
   const bool others = !servers_here || shares.rest >= kOthers * cpu.cores;
   return {
       Limit::kThisMachine,
-      absl::StrCat(cpu.of_group ? "This control group's" : "This machine's", " CPU limits: ",
-                   absl::StrFormat("%.1f of %.3g cores were busy, %.1f with this process, ",
+      absl::StrCat("Bottleneck: this ", cpu.of_group ? "control group's" : "machine's", " CPU. ",
+                   absl::StrFormat("%.1f of %.3g cores were busy: %.1f with this process, ",
                                    cpu.busy_cores, cpu.cores, figures.cores_used),
                    servers_here ? absl::StrFormat("%.1f with the servers, ", shares.servers) : "",
                    absl::StrFormat("%.1f with the rest.", shares.rest),
@@ -174,11 +175,12 @@ BenchVerdict JudgeMachine(const BenchFigures& figures) {
 BenchVerdict JudgeLink(const BenchFigures& figures) {
   const BenchSetup& setup = figures.setup;
   return {Limit::kLink,
-          absl::StrCat(setup.path == Path::kSharedMemory ? "Shared memory"
-                       : setup.path == Path::kLoopback   ? "The loopback connection"
-                                                         : "The link",
-                       " limits: ", FormatByteRate(figures.bytes_per_second), " of the ",
-                       FormatByteRate(figures.link_bytes_per_second), " that it carries.",
+          absl::StrCat("Bottleneck: ",
+                       setup.path == Path::kSharedMemory ? "shared memory"
+                       : setup.path == Path::kLoopback   ? "the loopback connection"
+                                                         : "the link",
+                       ". It carried ", FormatByteRate(figures.bytes_per_second),
+                       ", and its probe ", FormatByteRate(figures.link_bytes_per_second), ".",
                        Advice({FewerBytes(setup), UseSharedMemory(setup), MoreConnections(setup),
                                SameMachine(setup) ? "use servers on other machines"
                                                   : "use a faster network"}))};
@@ -186,11 +188,12 @@ BenchVerdict JudgeLink(const BenchFigures& figures) {
 
 BenchVerdict JudgeProcess(const BenchFigures& figures, double cores) {
   const bool all = cores >= figures.cores;
-  return {Limit::kThisProcess,
-          absl::StrCat("This process's CPU limits: it used ", Percent(figures.cores_used / cores),
-                       all ? " of its cores." : " of its --threads.",
-                       Advice({all ? "give it more" : "raise --threads",
-                               "let penstock-servers on other machines decode"}))};
+  return {
+      Limit::kThisProcess,
+      absl::StrCat("Bottleneck: this process's CPU. It used ", Percent(figures.cores_used / cores),
+                   all ? " of its cores." : " of its --threads.",
+                   Advice({all ? "give it more cores" : "raise --threads",
+                           "let penstock-servers on other machines decode"}))};
 }
 
 // Returns the number of cores that `local:` may use.
@@ -271,11 +274,11 @@ BenchVerdict Judge(const BenchFigures& figures) {
   if (fleet.mean.reads >= kReading) return JudgeStorage(fleet);
   if (!local && disturbed) {
     return {Limit::kNothing,
-            "What limits cannot be told: the link carried more than its probe did, so something "
-            "else used this machine or the link meanwhile. Measure again, longer (--seconds)."};
+            "Bottleneck unknown: the link carried more than its probe did, so something else used "
+            "this machine or the link during the probe. Measure again for longer (--seconds)."};
   }
   return {Limit::kNothing,
-          absl::StrCat("Nothing is used up: the time is spent waiting for answers.",
+          absl::StrCat("No bottleneck found: the time is spent waiting for answers.",
                        Advice({"raise --look-ahead",
                                setup.path == Path::kNetwork ? "use servers that are nearer" : "",
                                local ? "" : "read with more ranks"}))};
