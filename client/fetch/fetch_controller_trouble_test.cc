@@ -361,11 +361,11 @@ TEST_F(FetchControllerSpareTest, TheFollowingChunkStandsForAWindowWithoutAGoodRe
 TEST_F(FetchControllerSpareTest, ALongSearchIsToldInTwoLines) {
   FakeFleet& fleet = Emptied({.servers = 2}, First(20));
   EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
-  EXPECT_THAT(fleet.reports(), Contains(HasSubstr("has no good record")).Times(2));
+  EXPECT_THAT(fleet.reports(), Contains(HasSubstr("no good record. The first")).Times(2));
   EXPECT_THAT(fleet.reports(),
-              Contains(AllOf(HasSubstr("window 1 of lane 3 in epoch 0 has no good record, nor have "
-                                       "the 20 chunks after it; the first good record of "),
-                             HasSubstr("replaces all of its rows"))));
+              Contains(AllOf(HasSubstr("window 1 of lane 3 in epoch 0 and the 20 chunks after it "
+                                       "have no good record. The first good record of "),
+                             HasSubstr("replaces all rows of the window"))));
 }
 
 // The chunk is the same in whatever order servers answer and die, and for either rank.
@@ -391,7 +391,7 @@ TEST_F(FetchControllerSpareTest, ARunWithoutAnyGoodRecordEnds) {
   EXPECT_FALSE(fleet.Run());
   EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kDataLoss,
                                         AllOf(HasSubstr("window 1 of lane 3 in epoch 0"),
-                                              HasSubstr("nor has any other chunk of the epoch"))));
+                                              HasSubstr("no other chunk of the epoch has one"))));
   EXPECT_EQ(fleet.controller().replaced().size(), 1 + Following().size());
 }
 

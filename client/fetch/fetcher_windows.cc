@@ -23,23 +23,28 @@ void ReportSpare(FetchActions& actions, WindowEntry& window) {
   const uint32_t spare = *window.spare();
   const uint32_t passed = window.spares - 1;
   window.untold_spares = 0;
-  actions.Report(
-      absl::StrCat(WindowName(window.id), " has no good record",
-                   passed == 0   ? ""
-                   : passed == 1 ? ", nor has the chunk after it"
-                                 : absl::StrCat(", nor have the ", passed, " chunks after it"),
-                   "; the first good record of ", actions.NameChunks(std::span(&spare, 1)),
-                   " replaces all of its rows"));
+  actions.Report(absl::StrCat(
+      WindowName(window.id),
+      passed == 0   ? " has no good record"
+      : passed == 1 ? " and the chunk after it have no good record"
+                    : absl::StrCat(" and the ", passed, " chunks after it have no good record"),
+      ". The first good record of ", actions.NameChunks(std::span(&spare, 1)),
+      " replaces all rows of the window"));
 }
 
 // `status` is what the server says about the last spare. Without `damage`, no bytes are damaged.
 absl::Status NoSpareLeft(const WindowEntry& window, const ServerEntry& server,
                          const absl::Status& status, bool damage) {
-  return absl::DataLossError(absl::StrCat(
-      WindowName(window.id), damage ? " has no good record" : " has no record that can be decoded",
-      ", nor has any other chunk of the epoch (", server.shown_address(), ": ", status.message(),
-      damage ? "). Restore the shards, or index again with --exclude-corrupt"
-             : "). No bytes are damaged: the decode spec (--spec) does not fit these records"));
+  const std::string said = absl::StrCat(" (", server.shown_address(), ": ", status.message(), ")");
+  if (damage) {
+    return absl::DataLossError(absl::StrCat(
+        WindowName(window.id), " has no good record, and no other chunk of the epoch has one", said,
+        ". Restore the shards, or index again with --exclude-corrupt"));
+  }
+  return absl::DataLossError(
+      absl::StrCat("the decode spec (--spec) does not fit these records: no record of ",
+                   WindowName(window.id), " or of any other chunk of the epoch can be decoded",
+                   said, ". No bytes are damaged. Give a spec that fits the records"));
 }
 
 }  // namespace
