@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
-#include <numeric>
 #include <sstream>
 #include <utility>
 
@@ -17,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "base/flags/help_text.h"
 #include "base/flags/number_flags.h"
+#include "base/flags/parse_message.h"
 #include "base/flags/shell_files.h"
 #include "base/io/input_file.h"
 #include "base/print_escaped.h"
@@ -25,21 +25,6 @@
 
 namespace penstock {
 namespace {
-
-// Levenshtein distance: the fewest letters to insert, remove or replace.
-size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
 
 // The innermost subcommand that was given.
 const CLI::App& Deepest(const CLI::App& app) {
@@ -54,12 +39,6 @@ std::vector<std::string> LongNames(const CLI::App& app) {
     for (const std::string& name : option->get_lnames()) names.push_back(name);
   }
   return names;
-}
-
-std::string Meant(absl::string_view mark, absl::string_view word,
-                  const std::vector<std::string>& names) {
-  const std::string nearest = Nearest(word, names);
-  return nearest.empty() ? "" : absl::StrCat("; did you mean ", mark, nearest, "?");
 }
 
 // Returns "a" for "--a=3".
@@ -162,10 +141,15 @@ class Mistake {
     absl::string_view rest = what;
     if (absl::ConsumePrefix(&rest, "INI was not able to parse ")) return NoSuchLine(rest);
     if (absl::ConsumePrefix(&rest, "Could not convert: ")) return InFile(DescribeValue(rest));
-    return InFile(what);
+    return InFile(PlainMessage(Deepest(app_), error_, CommandsOf(commands)));
   }
 
  private:
+  // `commands` are those of the program, so a subcommand does not take them.
+  std::vector<std::string> CommandsOf(const std::vector<std::string>& commands) const {
+    return &Deepest(app_) == &app_ ? commands : std::vector<std::string>();
+  }
+
   // Options are reported before values: the values may belong to an option that is misspelt.
   std::string DescribeExtras(const std::vector<std::string>& commands) const {
     const CLI::App& command = Deepest(app_);
@@ -286,16 +270,6 @@ absl::Status WriteShellFilesOf(const CLI::App& app, const std::vector<CommandPag
 }
 
 }  // namespace
-
-std::string Nearest(absl::string_view word, const std::vector<std::string>& names) {
-  const auto nearest = std::min_element(names.begin(), names.end(), [&](auto& a, auto& b) {
-    return EditDistance(word, a) < EditDistance(word, b);
-  });
-  if (nearest == names.end()) return "";
-  const bool begins = word.size() >= 3 && absl::StartsWith(*nearest, word);
-  const bool alike = EditDistance(word, *nearest) <= std::max<size_t>(1, nearest->size() / 3);
-  return alike || begins ? *nearest : "";
-}
 
 std::optional<int> ParseCommandLine(CLI::App& app, absl::string_view program, int argc,
                                     const char* const* argv, const CommandPages& commands) {

@@ -16,11 +16,8 @@ namespace penstock {
 // Exit code for wrong options and values.
 inline constexpr int kUsageExitCode = 2;
 
-// The name that `word` most likely misspells; empty if no name is similar.
-std::string Nearest(absl::string_view word, const std::vector<std::string>& names);
-
-// Returns the pages of commands that a program takes as its first argument and parses with other
-// Apps. It is called only for help, errors and WriteShellFiles(), and may be null.
+// Makes the pages of commands that a program takes as its first argument and parses by other Apps.
+// Called only for help, errors and WriteShellFiles(); may be null.
 using CommandPages = std::function<std::vector<CommandPage>()>;
 
 // Parses the command line and runs the callbacks of `app`. Returns the exit code if the program is

@@ -94,8 +94,9 @@ TEST_F(CommandLineTest, NamesTheLineOfAConfigFile) {
               StartsWith(absl::StrCat("tool: ", misspelt,
                                       ":2: there is no option 'gracee'; did you mean grace?")));
   const std::string wrong = folder_.Write("wrong", "# Options\ngrace = never\n");
-  EXPECT_THAT(Told("--config", wrong.c_str()),
-              StartsWith(absl::StrCat("tool: ", wrong, ":2: --grace: ")));
+  EXPECT_THAT(
+      Told("--config", wrong.c_str()),
+      StartsWith(absl::StrCat("tool: ", wrong, ":2: --grace=never is not one of short, long\n")));
   const std::string flag = folder_.Write("flag", "insecure=maybe\n");
   EXPECT_THAT(Told("--config", flag.c_str()), StartsWith(absl::StrCat("tool: ", flag, ":1: ")));
 }
@@ -146,7 +147,8 @@ TEST_F(CommandLineTest, AConfigFileMayHaveAHashInAValue) {
 
 TEST_F(CommandLineTest, BlamesTheCommandLineForItsOwnValues) {
   const std::string file = folder_.Write("config", "grace=long\n");
-  EXPECT_THAT(Told("--config", file.c_str(), "--grace", "never"), StartsWith("tool: --grace: "));
+  EXPECT_THAT(Told("--config", file.c_str(), "--grace", "never"),
+              StartsWith("tool: --grace=never is not one of short, long\n"));
 }
 
 TEST_F(CommandLineTest, GoesOnWhereNothingIsWrong) {

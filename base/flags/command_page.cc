@@ -89,12 +89,16 @@ void AddRow(const std::string& title, OptionRow row, CommandPage& page) {
   GroupOf(title, page.groups).options.push_back(std::move(row));
 }
 
+std::string ArgumentName(const CLI::Option& option, const OptionRow& row) {
+  return absl::StartsWith(option.get_type_name(), "TEXT")
+             ? absl::AsciiStrToUpper(option.get_name(/*positional=*/true))
+             : row.placeholder;
+}
+
 // An argument, which may have the name of an option as well: "manifest,--manifest".
 void AddArgument(const CLI::Option& option, CommandPage& page) {
   OptionRow row = DescribeOption(option);
-  const std::string name = absl::StartsWith(option.get_type_name(), "TEXT")
-                               ? absl::AsciiStrToUpper(option.get_name(/*positional=*/true))
-                               : row.placeholder;
+  const std::string name = ArgumentName(option, row);
   OptionRow as_option;
   as_option.names = std::exchange(row.names, {name});
   AddRow(kArguments, std::move(row), page);
@@ -194,6 +198,12 @@ CommandPage DescribeCommand(const CLI::App& app) {
   page.usage = Usage(page);
   AddFooter(app.get_footer(), page);
   return page;
+}
+
+std::string UsageOf(const CLI::Option& option) {
+  const OptionRow row = DescribeOption(option);
+  if (option.get_positional()) return ArgumentName(option, row) + (row.repeated ? "..." : "");
+  return absl::StrCat(row.names.back(), row.placeholder.empty() ? "" : " ", row.placeholder);
 }
 
 std::vector<CommandPage> DescribeCommands(const CLI::App& app) {

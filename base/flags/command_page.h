@@ -52,6 +52,9 @@ struct CommandPage {
 // group "" are left out.
 CommandPage DescribeCommand(const CLI::App& app);
 
+// How a usage line names it: "--output FILE", "--force", or "INPUT" for an argument.
+std::string UsageOf(const CLI::Option& option);
+
 // The pages of `app` and of all its subcommands.
 std::vector<CommandPage> DescribeCommands(const CLI::App& app);
 

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/flags/command_line.h"
+#include "base/flags/parse_message.h"
 
 namespace penstock {
 

@@ -118,7 +118,7 @@ class LaunchTest(RanksTestCase):
         self.newest(folder)
 
     def test_wrong_lines_are_usage_errors(self):
-        for args, says in ((["-np", 2], "no program is given"), (["--", "true"], "-np is required"),
+        for args, says in ((["-np", 2], "no program is given"), (["--", "true"], "-np is missing"),
                            (["-np", 4, "-H", "localhost:2", "--", "true"], "2 slots"),
                            (["-np", 2, "--gpus", "0", "true"], "--gpus 0"),
                            (["-np", 2, "penstock-train"], "no dataset given"),

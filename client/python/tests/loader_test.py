@@ -303,7 +303,7 @@ class ErrorsTest(LoaderTestCase):
 
     def test_wrong_options(self):
         for options, words in [
-            ({"split": "some"}, "split: some"),
+            ({"split": "some"}, "split=some is not one of"),
             ({"global_batch_size": 0}, "0 rows"),
             ({"spec": 'tensor { nme: "x" }'}, "nme"),
             ({"servers": "nowhere"}, "nowhere"),
