@@ -134,10 +134,14 @@ class Mistake {
     if (error_.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
       return DescribeExtras(commands);
     }
-    const std::string what = error_.what();
-    if (what == "A subcommand is required" && !Deepest(app_).remaining().empty()) {
-      return DescribeExtras(commands);
+    // What is missing may have been given with a misspelt name.
+    if (error_.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {
+      const bool command = Deepest(app_).get_require_subcommand_min() > 0;
+      if (command ? !Deepest(app_).remaining().empty() : HasUnknownOption()) {
+        return DescribeExtras(commands);
+      }
     }
+    const std::string what = error_.what();
     absl::string_view rest = what;
     if (absl::ConsumePrefix(&rest, "INI was not able to parse ")) return NoSuchLine(rest);
     if (absl::ConsumePrefix(&rest, "Could not convert: ")) return InFile(DescribeValue(rest));
@@ -145,6 +149,16 @@ class Mistake {
   }
 
  private:
+  // Whether a word that no option takes looks like one.
+  static bool IsOption(const std::string& word) {
+    return absl::StartsWith(word, "-") && word.size() > 1;
+  }
+
+  bool HasUnknownOption() const {
+    const std::vector<std::string> extras = Deepest(app_).remaining();
+    return !Deepest(app_).get_allow_extras() && std::ranges::any_of(extras, IsOption);
+  }
+
   // `commands` are those of the program, so a subcommand does not take them.
   std::vector<std::string> CommandsOf(const std::vector<std::string>& commands) const {
     return &Deepest(app_) == &app_ ? commands : std::vector<std::string>();
@@ -155,9 +169,7 @@ class Mistake {
     const CLI::App& command = Deepest(app_);
     std::vector<std::string> extras = command.remaining();
     if (extras.empty()) extras = app_.remaining(/*recurse=*/true);
-    const auto option = std::find_if(extras.begin(), extras.end(), [](const std::string& word) {
-      return absl::StartsWith(word, "-") && word.size() > 1;
-    });
+    const auto option = std::ranges::find_if(extras, IsOption);
     if (option != extras.end()) {
       return absl::StrCat("there is no option ", *option,
                           Meant("--", NameOf(*option), LongNames(command)));

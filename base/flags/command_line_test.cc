@@ -65,6 +65,13 @@ TEST_F(CommandLineTest, NamesTheOptionThatWasMeant) {
   EXPECT_THAT(Told("--colour", "red"), StartsWith("tool: there is no option --colour\n"));
 }
 
+TEST_F(CommandLineTest, AMisspeltOptionIsNamedBeforeTheOneThatIsMissing) {
+  app_.get_option("--cups")->required();
+  EXPECT_THAT(Told("jug"), StartsWith("tool: --cups is missing; give --cups N\n"));
+  EXPECT_THAT(Told("jug", "--cusp", "3"),
+              StartsWith("tool: there is no option --cusp; did you mean --cups?\n"));
+}
+
 TEST_F(CommandLineTest, NamesTheCommandThatWasMeant) {
   EXPECT_THAT(Told("jug", "predcit"),
               HasSubstr("unexpected argument 'predcit'; did you mean predict?"));

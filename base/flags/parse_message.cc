@@ -1,9 +1,9 @@
 #include "base/flags/parse_message.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <optional>
-#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -15,19 +15,68 @@
 namespace penstock {
 namespace {
 
-// Levenshtein distance: the fewest letters to insert, remove or replace.
+// The fewest letters to insert, remove, replace, or exchange with the next one.
 size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  std::iota(d[0].begin(), d[0].end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+      d[i][j] = std::min({replaced, d[i - 1][j] + 1, d[i][j - 1] + 1});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
   }
-  return row.back();
+  return d.back().back();
+}
+
+// The shortest name that begins with `word`; "" if none does, or `word` is too short to tell.
+std::string Begun(absl::string_view word, const std::vector<std::string>& names) {
+  std::string shortest;
+  for (const std::string& name : names) {
+    if (word.size() < 3 || !absl::StartsWith(name, word)) continue;
+    if (shortest.empty() || name.size() < shortest.size()) shortest = name;
+  }
+  return shortest;
+}
+
+// "batch-size", "batch" and so on for "global-batch-size".
+std::vector<std::string> PartsOf(absl::string_view name) {
+  const std::vector<absl::string_view> words = absl::StrSplit(name, '-');
+  std::vector<std::string> parts;
+  for (auto first = words.begin(); first != words.end(); ++first) {
+    for (auto end = first + 1; end <= words.end(); ++end) {
+      parts.push_back(absl::StrJoin(first, end, "-"));
+    }
+  }
+  return parts;
+}
+
+// The distance to the part of `name` that is most similar; SIZE_MAX if none is similar.
+size_t DistanceToPart(absl::string_view word, absl::string_view name) {
+  size_t least = SIZE_MAX;
+  for (const std::string& part : PartsOf(name)) {
+    const size_t distance = EditDistance(word, part);
+    if (distance <= part.size() / 4) least = std::min(least, distance);
+  }
+  return least;
+}
+
+// The only name with the most similar part; "" if several names have it, such as a "-size".
+std::string NearestByPart(absl::string_view word, const std::vector<std::string>& names) {
+  size_t least = SIZE_MAX;
+  std::string nearest;
+  for (const std::string& name : names) {
+    const size_t distance = DistanceToPart(word, name);
+    if (distance < least) {
+      nearest = name;
+    } else if (distance == least) {
+      nearest.clear();
+    }
+    least = std::min(least, distance);
+  }
+  return nearest;
 }
 
 // `rest`: "--grace: never not in {short,long}", or the same with the name of an argument.
@@ -62,13 +111,13 @@ std::string OptionMissing(const CLI::App& command, const std::string& name) {
 }  // namespace
 
 std::string Nearest(absl::string_view word, const std::vector<std::string>& names) {
-  const auto nearest = std::min_element(names.begin(), names.end(), [&](auto& a, auto& b) {
-    return EditDistance(word, a) < EditDistance(word, b);
-  });
+  const auto nearest = std::ranges::min_element(
+      names, {}, [&](const std::string& name) { return EditDistance(word, name); });
   if (nearest == names.end()) return "";
-  const bool begins = word.size() >= 3 && absl::StartsWith(*nearest, word);
   const bool alike = EditDistance(word, *nearest) <= std::max<size_t>(1, nearest->size() / 3);
-  return alike || begins ? *nearest : "";
+  if (alike) return *nearest;
+  const std::string begun = Begun(word, names);
+  return begun.empty() ? NearestByPart(word, names) : begun;
 }
 
 std::string Meant(absl::string_view mark, absl::string_view word,

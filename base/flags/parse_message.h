@@ -10,7 +10,8 @@
 
 namespace penstock {
 
-// The name that `word` most likely misspells; empty if no name is similar.
+// The name that `word` most likely misspells; empty if no name is similar. `word` may also misspell
+// a part of one name: "bath-size" means "global-batch-size".
 std::string Nearest(absl::string_view word, const std::vector<std::string>& names);
 
 // "; did you mean --cups?", or "" if no name is similar. `mark`: "--", or "" for other words.

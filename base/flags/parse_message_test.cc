@@ -7,6 +7,26 @@
 namespace penstock {
 namespace {
 
+const std::vector<std::string> kNames = {"global-batch-size", "world-size", "cups", "data-root",
+                                         "steps"};
+
+TEST(NearestTest, FindsANameThatIsMisspelt) {
+  EXPECT_EQ(Nearest("cup", kNames), "cups");
+  EXPECT_EQ(Nearest("world-zise", kNames), "world-size");
+  EXPECT_EQ(Nearest("glob", kNames), "global-batch-size");
+  EXPECT_EQ(Nearest("colour", kNames), "");
+}
+
+TEST(NearestTest, FindsANameWithAMisspeltPart) {
+  EXPECT_EQ(Nearest("bath-size", kNames), "global-batch-size");
+  EXPECT_EQ(Nearest("batch", kNames), "global-batch-size");
+  EXPECT_EQ(Nearest("root", kNames), "data-root");
+}
+
+TEST(NearestTest, SaysNothingOfAPartThatSeveralNamesHave) {
+  EXPECT_EQ(Nearest("size", kNames), "");
+}
+
 class ParseMessageTest : public ::testing::Test {
  protected:
   ParseMessageTest() : app_("A tool.", "tool"), pour_(*app_.add_subcommand("pour", "Pour")) {
@@ -42,8 +62,8 @@ class ParseMessageTest : public ::testing::Test {
 
 TEST_F(ParseMessageTest, NamesTheValuesThatAnOptionTakes) {
   EXPECT_EQ(Told("pour jug -o a --pace idle"), "--pace=idle is not one of slow, fast");
-  EXPECT_EQ(Told("pour jug -o a --pace slw"),
-            "--pace=slw is not one of slow, fast; did you mean slow?");
+  EXPECT_EQ(Told("pour jug -o a --pace slwo"),
+            "--pace=slwo is not one of slow, fast; did you mean slow?");
 }
 
 TEST_F(ParseMessageTest, SaysWhatToGiveForWhatIsMissing) {
