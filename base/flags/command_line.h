@@ -16,8 +16,8 @@ namespace penstock {
 // Exit code for wrong options and values.
 inline constexpr int kUsageExitCode = 2;
 
-// Makes the pages of commands that a program takes as its first argument and parses by other Apps.
-// Called only for help, errors and WriteShellFiles(); may be null.
+// Returns the pages of commands that a program takes as its first argument and parses with other
+// Apps. It is called only for help, errors and WriteShellFiles(), and may be null.
 using CommandPages = std::function<std::vector<CommandPage>()>;
 
 // Parses the command line and runs the callbacks of `app`. Returns the exit code if the program is

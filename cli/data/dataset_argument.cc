@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/flags/path_flags.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
 #include "cli/command.h"
@@ -58,7 +59,13 @@ absl::Status CheckFilesArgument(const std::string& name, absl::string_view comma
   return UsageError(absl::StrCat(command, " reads files, and ", name, " is on servers: ", instead));
 }
 
+absl::Status CheckFilesExist(const std::string& name) {
+  return CheckExists("DATASET (or --manifest)", name,
+                     "give a folder of shards, a manifest or a shard");
+}
+
 absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path, IndexOptions options) {
+  PENSTOCK_RETURN_IF_ERROR(CheckManifestExists(path));
   IndexBar bar(options);
   options.on_wait = [&path, told = false]() mutable {
     if (!std::exchange(told, true)) {

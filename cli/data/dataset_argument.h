@@ -21,6 +21,9 @@ absl::Status CheckDatasetArgument(const std::string& name);
 absl::Status CheckFilesArgument(const std::string& name, absl::string_view command,
                                 absl::string_view instead);
 
+// kNotFound: there is nothing at `name`, which such a command reads.
+absl::Status CheckFilesExist(const std::string& name);
+
 // Calls OpenDataset() with a progress bar. Reports on stderr where a manifest was saved. A signal
 // ends it. REQUIRES: no other InterruptGuard lives.
 absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path,

@@ -94,6 +94,7 @@ absl::StatusOr<Manifest> IndexShard(const std::string& path, const v1::DecodeSpe
 
 absl::StatusOr<std::shared_ptr<const Manifest>> OpenInput(const std::string& path,
                                                           const LoaderOptions& options) {
+  PENSTOCK_RETURN_IF_ERROR(CheckFilesExist(path));
   std::error_code ignored;  // After an error, opening the file fails too.
   if (std::filesystem::is_directory(path, ignored)) return OpenManifestArgument(path, options);
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));

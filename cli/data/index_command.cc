@@ -15,6 +15,7 @@
 #include "base/byte_size.h"
 #include "base/flags/json_flag.h"
 #include "base/flags/number_flags.h"
+#include "base/flags/path_flags.h"
 #include "base/json_text.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
@@ -83,6 +84,7 @@ absl::Status SetFormat(IndexFlags& flags) {
 absl::Status SetOptions(IndexFlags& flags) {
   IndexOptions& index = flags.index;
   for (const std::string& input : flags.inputs) {
+    PENSTOCK_RETURN_IF_ERROR(CheckExists("INPUTS", input, "give shards, or folders of shards"));
     if (access(input.c_str(), F_OK) != 0) return ErrnoToStatus(errno, input);
   }
   if (index.output.empty()) {

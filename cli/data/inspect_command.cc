@@ -307,6 +307,7 @@ absl::Status InspectShard(const FileSource& source, Report& report) {
 }
 
 absl::Status Read(const InspectFlags& flags, Report& report) {
+  PENSTOCK_RETURN_IF_ERROR(CheckFilesExist(flags.input));
   report.path = flags.input;
   std::error_code ignored;  // After an error, opening the file fails too.
   if (std::filesystem::is_directory(flags.input, ignored)) {

@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "base/flags/json_flag.h"
 #include "base/flags/number_flags.h"
+#include "base/flags/path_flags.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -54,9 +55,19 @@ absl::Status CheckOptions(const PackOptions& options, bool shrinks) {
   return absl::OkStatus();
 }
 
+absl::Status CheckInputs(const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    if (input == "-") continue;
+    PENSTOCK_RETURN_IF_ERROR(
+        CheckExists("INPUTS", input, "give files, or one folder of images or shards"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Pack(PackOptions options, bool shrinks) {
   if (options.from.empty()) options.from = KindOf(options);
   PENSTOCK_RETURN_IF_ERROR(CheckOptions(options, shrinks));
+  PENSTOCK_RETURN_IF_ERROR(CheckInputs(options.inputs));
   if (options.from == "folder") return PackFolder(std::move(options));
   if (options.from == "tfrecord") return PackShards(std::move(options));
   if (options.from == "csv" || options.from == "jsonl") return PackTables(std::move(options));

@@ -219,7 +219,7 @@ TEST_F(PackShardsTest, RefusesInputInTheOutput) {
 
 TEST_F(PackShardsTest, SaysWhatIsWrongWithTheInput) {
   EXPECT_EQ(Pack({folder_.File("none")}), 1);
-  EXPECT_THAT(error_, HasSubstr("/none: does not exist"));
+  EXPECT_THAT(error_, HasSubstr("/none: No such file"));
   EXPECT_EQ(Pack({folder_.Write("a.tfrecord", "")}), 1);
   EXPECT_THAT(error_, HasSubstr("no record to pack: the input has none"));
   EXPECT_EQ(Pack({folder_.Write("b.tfrecord", "this is a text, which is no shard")}), 1);

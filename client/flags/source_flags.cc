@@ -2,9 +2,11 @@
 
 #include "base/byte_size.h"
 #include "base/flags/number_flags.h"
+#include "base/flags/path_flags.h"
 #include "base/status.h"
 #include "base/timeout.h"
 #include "client/loader/look_ahead.h"
+#include "client/loader/served_manifest.h"
 #include "client/servers/server_list.h"
 
 namespace penstock {
@@ -95,6 +97,13 @@ absl::Status CheckManifestFlag(const std::string& manifest) {
   if (!manifest.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "no dataset given: name DIR, MANIFEST or server:PATH, as an argument or with --manifest");
+}
+
+absl::Status CheckManifestExists(const std::string& manifest) {
+  if (IsServedManifest(manifest)) return absl::OkStatus();
+  return CheckExists("DATASET (or --manifest)", manifest,
+                     "give a folder of shards, a manifest, or server:PATH for a manifest on the "
+                     "servers");
 }
 
 void AddSourceFlags(CLI::App& app, SourceFlags& flags) {

@@ -41,6 +41,9 @@ CLI::Option* AddManifestFlag(CLI::App& app, std::string& manifest);
 // kInvalidArgument: no dataset was given.
 absl::Status CheckManifestFlag(const std::string& manifest);
 
+// kNotFound: `manifest` is a path, and there is nothing. server:PATH is not looked at.
+absl::Status CheckManifestExists(const std::string& manifest);
+
 // `flags` must outlive `app`. Sets the group of the options that are added next.
 void AddSourceFlags(CLI::App& app, SourceFlags& flags);
 

@@ -9,6 +9,7 @@
 #include "base/print_escaped.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "trainer/app/restore.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/safetensors.h"
 
@@ -64,7 +65,7 @@ void AddExportOptions(CLI::App& app, ExportOptions& options) {
 
 absl::Status RunExport(const ExportOptions& options) {
   PENSTOCK_RETURN_IF_ERROR(CheckTarget(options));
-  PENSTOCK_ASSIGN_OR_RETURN(const Checkpoint checkpoint, LoadCheckpoint(options.checkpoint));
+  PENSTOCK_ASSIGN_OR_RETURN(const Checkpoint checkpoint, LoadNamedCheckpoint(options.checkpoint));
   const ParameterTable table = ParameterTable::For(checkpoint.info.model);
   PENSTOCK_RETURN_IF_ERROR(WriteSafetensors(options.output, table, checkpoint.state.parameters,
                                             Metadata(checkpoint.info)));

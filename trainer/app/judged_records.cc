@@ -109,7 +109,7 @@ absl::StatusOr<std::unique_ptr<CpuBackend>> RestoreBackend(Checkpoint& loaded, u
 absl::StatusOr<JudgedRecords> OpenJudgedRecords(const std::string& checkpoint,
                                                 const RecordsFlags& flags) {
   JudgedRecords judged;
-  PENSTOCK_ASSIGN_OR_RETURN(Checkpoint loaded, LoadCheckpoint(checkpoint));
+  PENSTOCK_ASSIGN_OR_RETURN(Checkpoint loaded, LoadNamedCheckpoint(checkpoint));
   judged.info = loaded.info;
   const TrainerOptions options = AsTraining(judged.info, flags);
   PENSTOCK_RETURN_IF_ERROR(CheckDtype(options.dtype, judged.info.model));

@@ -15,6 +15,7 @@
 #include "records/chess/planes.h"
 #include "trainer/app/predict_images.h"
 #include "trainer/app/predict_records.h"
+#include "trainer/app/restore.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/checkpoint/checkpoint.h"
 
@@ -123,7 +124,7 @@ void AddPredictOptions(CLI::App& app, PredictOptions& options) {
 absl::StatusOr<std::vector<float>> Predict(const std::string& checkpoint,
                                            const std::vector<std::string>& fens) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<uint8_t> records, EncodeAll(fens));
-  PENSTOCK_ASSIGN_OR_RETURN(Checkpoint loaded, LoadCheckpoint(checkpoint));
+  PENSTOCK_ASSIGN_OR_RETURN(Checkpoint loaded, LoadNamedCheckpoint(checkpoint));
   if (loaded.info.model.is_image()) {
     return absl::FailedPreconditionError(absl::StrCat(
         checkpoint, " has model ", loaded.info.model.name,

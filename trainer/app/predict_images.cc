@@ -18,6 +18,7 @@
 #include "trainer/app/eval_spec.h"
 #include "trainer/app/judged_records.h"
 #include "trainer/app/likeliest.h"
+#include "trainer/app/restore.h"
 
 namespace penstock {
 namespace {
@@ -63,7 +64,7 @@ absl::StatusOr<ImageOps> OpsFor(const CheckpointInfo& info) {
 
 absl::StatusOr<std::vector<ImagePrediction>> PredictImages(const std::string& checkpoint,
                                                            const std::vector<std::string>& files) {
-  PENSTOCK_ASSIGN_OR_RETURN(Checkpoint loaded, LoadCheckpoint(checkpoint));
+  PENSTOCK_ASSIGN_OR_RETURN(Checkpoint loaded, LoadNamedCheckpoint(checkpoint));
   const CheckpointInfo info = loaded.info;
   if (!info.model.is_image()) {
     return absl::FailedPreconditionError(absl::StrCat(

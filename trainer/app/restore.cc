@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/flags/path_flags.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
 #include "trainer/checkpoint/same_bits.h"
@@ -78,6 +79,8 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string&
     if (folder == nullptr) return std::nullopt;
     return FindNewest(*folder);
   }
+  PENSTOCK_RETURN_IF_ERROR(
+      CheckExists("--resume", resume, "give auto, never or the path of a checkpoint"));
   PENSTOCK_ASSIGN_OR_RETURN(Checkpoint checkpoint, LoadCheckpoint(resume));
   if (folder != nullptr) {
     const uint64_t step = checkpoint.info.step;
@@ -85,6 +88,13 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string&
         CheckNothingLater(*folder, step, absl::StrCat(resume, " starts at step ", step)));
   }
   return FoundCheckpoint{resume, std::move(checkpoint)};
+}
+
+absl::StatusOr<Checkpoint> LoadNamedCheckpoint(const std::string& path) {
+  PENSTOCK_RETURN_IF_ERROR(
+      CheckExists("--checkpoint", path,
+                  "give a checkpoint, such as best.ckpt of a training's --checkpoint-dir"));
+  return LoadCheckpoint(path);
 }
 
 bool KnowsGemmPlan(const CheckpointInfo& then, const BackendDescription& now) {

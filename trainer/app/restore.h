@@ -29,8 +29,12 @@ struct FoundCheckpoint {
 absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string& resume,
                                                               const CheckpointFolder* folder);
 
-// Whether a backend that describes itself as `now` knows the algorithms for matrix products that
-// `then` names. They are specific to one version of one library.
+// Loads the file that --checkpoint names. kNotFound: there is no such file; the message names the
+// option. Other errors as LoadCheckpoint().
+absl::StatusOr<Checkpoint> LoadNamedCheckpoint(const std::string& path);
+
+// Whether the algorithms for matrix products in `then` mean anything to a backend that describes
+// itself as `now`. They are specific to one version of one library.
 bool KnowsGemmPlan(const CheckpointInfo& then, const BackendDescription& now);
 
 // "a 0.8, b 11, k 400"

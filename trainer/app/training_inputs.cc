@@ -8,6 +8,7 @@
 #include "base/print_escaped.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "client/flags/source_flags.h"
 #include "client/loader/dataset_spec.h"
 #include "client/loader/sample_names.h"
 #include "client/loader/served_manifest.h"
@@ -24,6 +25,7 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifest(
   if (IsServedManifest(options.manifest)) {
     return FetchManifest(options.manifest, ToLoaderOptions(options, nullptr, spec), may_go_on);
   }
+  PENSTOCK_RETURN_IF_ERROR(CheckManifestExists(options.manifest));
   IndexOptions index;
   index.listing.check = may_go_on;
   index.progress = [&may_go_on](uint64_t) { return may_go_on(); };

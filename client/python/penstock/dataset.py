@@ -26,6 +26,7 @@ _MOST_RECORDS = 1 << 20  # Limit of records in a shard, as in `penstock pack`.
 _MOST_BYTES = 256 << 20
 _GROUP_BYTES = 1 << 20  # Bytes of records that are checksummed as one group.
 _GROUP_RECORDS = 8192
+_NOT_FOUND = re.compile(r": No such file or directory(;|$)")
 _DAMAGE = re.compile(r"(?P<shard>.*?): record (?P<record>\d+) at offset (?P<offset>\d+): ")
 
 
@@ -280,6 +281,6 @@ def _error_of(code: int, lines: list[str], facts: Mapping[str, Any]) -> Exceptio
     for first in facts.get("damage", []):
         return errors.DataLossError(f"{first['file']}: {first['reason']}; {message}",
                                     first["file"], first.get("offset"), first.get("record"))
-    if message.endswith("No such file or directory") and code != 2:
+    if _NOT_FOUND.search(message) and code != 2:
         return errors.NotFoundError(message)
     return errors.InvalidArgumentError(message) if code == 2 else errors.Error(message)

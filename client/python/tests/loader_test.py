@@ -296,7 +296,7 @@ class RowRandomTest(unittest.TestCase):
 
 class ErrorsTest(LoaderTestCase):
     def test_what_is_not_there(self):
-        with self.assertRaisesRegex(FileNotFoundError, "nowhere"):
+        with self.assertRaisesRegex(FileNotFoundError, "nowhere: No such file .*give a folder"):
             penstock.Loader(self.folder / "nowhere")
         with self.assertRaisesRegex(FileNotFoundError, "no_spec"):
             self.load(spec="no_spec")
