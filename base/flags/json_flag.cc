@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/bytes_of.h"
+#include "base/flags/path_flags.h"
 #include "base/io/atomic_file.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
@@ -30,6 +31,12 @@ CLI::Option* AddJsonFlag(CLI::App& app, std::string& file, const std::string& wh
       ->default_str("");
 }
 
+absl::Status CheckJsonFlag(const std::string& file) {
+  if (file.empty() || file == kStandardOutput) return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(CheckWritable("--json", file));
+  return CheckReplaceable(file);
+}
+
 absl::Status WriteJson(const std::string& file, absl::string_view json) {
   if (file.empty()) return absl::OkStatus();
   if (file == kStandardOutput) {
@@ -37,7 +44,7 @@ absl::Status WriteJson(const std::string& file, absl::string_view json) {
     return absl::OkStatus();
   }
   PENSTOCK_RETURN_IF_ERROR(CheckReplaceable(file));
-  return WriteFileAtomically(file, BytesOf(absl::StrCat(json, "\n")));
+  return Annotate(WriteFileAtomically(file, BytesOf(absl::StrCat(json, "\n"))), "--json");
 }
 
 }  // namespace penstock

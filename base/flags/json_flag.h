@@ -16,8 +16,12 @@ inline constexpr absl::string_view kStandardOutput = "-";
 // Adds --json FILE in the group "Output". `what` begins its description: "Write the result".
 CLI::Option* AddJsonFlag(CLI::App& app, std::string& file, const std::string& what);
 
+// Tries to write `file`, without changing it, before the work whose result WriteJson() will write.
+// Errors as WriteJson().
+absl::Status CheckJsonFlag(const std::string& file);
+
 // Writes `json` and a line feed to `file`, completely or not at all. An empty `file` writes
-// nothing. kAlreadyExists: the file exists and holds something other than JSON.
+// nothing. kAlreadyExists: the file exists and holds something other than JSON. Errors name --json.
 absl::Status WriteJson(const std::string& file, absl::string_view json);
 
 }  // namespace penstock

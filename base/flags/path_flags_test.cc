@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "base/flags/json_flag.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
@@ -64,6 +65,19 @@ TEST_F(PathFlagsTest, AFolderMayBeMadeWhereItsNearestFolderAllowsIt) {
   EXPECT_THAT(CheckFolderWritable("-o", file + "/deeper"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        absl::StrCat("-o: ", file, ": is not a folder; give another path")));
+}
+
+TEST_F(PathFlagsTest, JsonIsTriedBeforeThereIsAny) {
+  EXPECT_OK(CheckJsonFlag(""));
+  EXPECT_OK(CheckJsonFlag("-"));
+  EXPECT_OK(CheckJsonFlag(folder_.Write("old.json", "{}")));
+  EXPECT_THAT(CheckJsonFlag(folder_.Write("data", "a dataset")),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("is not JSON")));
+  EXPECT_THAT(CheckJsonFlag(nowhere_),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("--json: " + nowhere_)));
+  EXPECT_THAT(WriteJson(nowhere_, "{}"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("--json: " + nowhere_)));
+  EXPECT_EQ(NumFiles(), 2u);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/flags/number_flags.h"
+#include "base/flags/path_flags.h"
 #include "base/io/atomic_file.h"
 #include "base/status.h"
 #include "cli/chess/position_generator.h"
@@ -32,7 +33,7 @@ absl::Status WriteText(const std::string& path, const std::string& text) {
 absl::Status CheckOutput(const GenerateOptions& options) {
   PENSTOCK_RETURN_IF_ERROR(CheckReplaces(options.output, options.force));
   // Fail before hours of games, not after them, if the folder cannot be written.
-  return AtomicFile::Create(options.output).status();
+  return CheckWritable("-o", options.output);
 }
 
 // Returns `path`, with a number appended if earlier runs left a file of that name.

@@ -7,10 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/flags/path_flags.h"
 #include "base/io/file_source.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
@@ -154,7 +156,9 @@ absl::Status CheckFlags(const DecodeFlags& flags) {
       flags.input, "decode",
       absl::StrCat("penstock stream ", flags.input,
                    " --servers LIST --npy DIR writes the batches as NumPy arrays")));
-  return CheckOutput(flags.output);
+  PENSTOCK_RETURN_IF_ERROR(CheckOutput(flags.output));
+  return absl::EndsWith(flags.output, ".npz") ? CheckWritable("-o", flags.output)
+                                              : CheckFolderWritable("-o", flags.output);
 }
 
 absl::Status Decode(const DecodeFlags& flags) {

@@ -93,6 +93,8 @@ absl::Status SetOptions(IndexFlags& flags) {
       return UsageError("-o is required unless the input is one folder");
     }
     index.output = (std::filesystem::path(flags.inputs[0]) / kManifestName).string();
+  } else if (std::error_code ignored; !std::filesystem::is_directory(index.output, ignored)) {
+    PENSTOCK_RETURN_IF_ERROR(CheckWritable("-o", index.output));
   }
   if (!flags.holdout.empty()) {
     absl::StatusOr<uint32_t> threshold = ParseHoldoutThreshold(flags.holdout);
@@ -320,6 +322,7 @@ void TellKept(const IndexOptions& index, const IndexResult& result) {
 absl::Status Index(IndexFlags flags) {
   PENSTOCK_RETURN_IF_ERROR(SetOptions(flags));
   PENSTOCK_RETURN_IF_ERROR(SetSpec(flags));
+  PENSTOCK_RETURN_IF_ERROR(CheckJsonFlag(flags.json));
   flags.index.find_images = [](const FeatureSummary& features, const std::string& spec) {
     return ImageFeaturesOfStored(spec, features);
   };

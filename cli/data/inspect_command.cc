@@ -16,6 +16,7 @@
 #include "base/byte_size.h"
 #include "base/flags/json_flag.h"
 #include "base/flags/number_flags.h"
+#include "base/flags/path_flags.h"
 #include "base/io/file_source.h"
 #include "base/json_text.h"
 #include "base/print_escaped.h"
@@ -330,7 +331,8 @@ absl::Status CheckFlags(const InspectFlags& flags) {
   }
   if (flags.contact_sheet.empty()) return absl::OkStatus();
   const absl::Status named = CheckSheetName(flags.contact_sheet);
-  return named.ok() ? named : UsageError(absl::StrCat("--contact-sheet: ", named.message()));
+  if (!named.ok()) return UsageError(absl::StrCat("--contact-sheet: ", named.message()));
+  return CheckWritable("--contact-sheet", flags.contact_sheet);
 }
 
 absl::Status AddSheet(const InspectFlags& flags, const v1::DecodeSpec& spec, Report& report) {
@@ -396,6 +398,7 @@ absl::Status PrintMadeSpec(const RecordFacts& facts) {
 
 absl::Status Inspect(const InspectFlags& flags) {
   PENSTOCK_RETURN_IF_ERROR(CheckFlags(flags));
+  PENSTOCK_RETURN_IF_ERROR(CheckJsonFlag(flags.json));
   PENSTOCK_ASSIGN_OR_RETURN(const v1::DecodeSpec named, LoadNamedSpec(flags.spec));
   Report report;
   if (!flags.contact_sheet.empty()) {

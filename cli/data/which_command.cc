@@ -182,6 +182,7 @@ nlohmann::json ToJson(const StepRecords& found, const Manifest& manifest) {
 absl::Status Which(const WhichFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, ToLoaderOptions(flags.loader));
   PENSTOCK_RETURN_IF_ERROR(CheckDatasetArgument(flags.loader.manifest));
+  PENSTOCK_RETURN_IF_ERROR(CheckJsonFlag(flags.json));
   PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
   const std::shared_ptr<const Manifest> manifest = options.manifest;
   absl::StatusOr<StepRecords> found = FindRecords(std::move(options), flags.step);

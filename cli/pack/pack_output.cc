@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/byte_size.h"
 #include "base/flags/json_flag.h"
+#include "base/flags/path_flags.h"
 #include "base/json_text.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
@@ -35,7 +36,10 @@ absl::Status PrepareOutput(const std::string& default_name, PackOptions& options
                                    "' is not a plain file name; choose one such as 'train'"));
   }
   PENSTOCK_ASSIGN_OR_RETURN(shards.compression, ParseCompression(options.compression));
-  return CheckOutput(shards);
+  PENSTOCK_RETURN_IF_ERROR(CheckFolderWritable("-o", shards.folder));
+  PENSTOCK_RETURN_IF_ERROR(CheckOutput(shards));
+  // After the folder of the shards was made, because the file may be in it.
+  return CheckJsonFlag(options.json);
 }
 
 absl::StatusOr<WrittenShards> WriteWithProgress(

@@ -271,6 +271,7 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifest(const std::string& 
 
 absl::Status RunBench(const BenchFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, ToLoaderOptions(flags.loader));
+  PENSTOCK_RETURN_IF_ERROR(CheckJsonFlag(flags.json));
   PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifest(flags.loader.manifest, options));
   PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options, flags.loader.dtype));
   InterruptGuard interrupts;

@@ -254,6 +254,7 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   }
   options.report = [](absl::string_view line) { PrintEscaped(stderr, "penstock: %s\n", line); };
   PENSTOCK_RETURN_IF_ERROR(CheckDatasetArgument(flags.loader.manifest));
+  PENSTOCK_RETURN_IF_ERROR(CheckJsonFlag(flags.json));
   PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
   PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options, flags.loader.dtype));
   options.record_ids = !flags.ids.empty() || flags.digest_by_record;

@@ -155,6 +155,7 @@ absl::Status Top(const TopFlags& flags) {
   absl::StatusOr<absl::Duration> interval = ParseTimeout(flags.interval);
   if (!interval.ok()) return UsageError(absl::StrCat("--interval: ", interval.status().message()));
   if (*interval > absl::Hours(24)) return UsageError("--interval: at most 24h");
+  PENSTOCK_RETURN_IF_ERROR(CheckJsonFlag(flags.json));
   PENSTOCK_RETURN_IF_ERROR(CheckLimitsForGrpc());
   PENSTOCK_ASSIGN_OR_RETURN(const NetworkOptions network, CheckedNetwork(flags.network));
   PENSTOCK_ASSIGN_OR_RETURN(const auto servers, KnownServers::Follow(flags.servers));

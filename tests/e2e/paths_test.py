@@ -1,18 +1,23 @@
 """Tests paths that lead nowhere: the error names the option, the path and what to do, before any
 work is done."""
 
+import json
 import unittest
 
 from processes import run
 from training import TrainingTestCase
 
 FEN = "8/8/8/8/8/4k3/8/4K3 w - - 0 1"
+MAKE_FOLDER = "No such file or directory; make its folder first, or give another path"
 
 
 class PathsTest(TrainingTestCase):
     def setUp(self):
         super().setUp()
         self.none = self.folder / "none"
+        self.nowhere = self.none / "out"
+        self.text = self.folder / "text"
+        self.text.write_text("data of a user")
 
     def refused(self, program, *args):
         """Returns the message of a program that refuses to work."""
@@ -20,6 +25,69 @@ class PathsTest(TrainingTestCase):
         self.assertEqual(result.returncode, 1, (program, args, result.stdout, result.stderr))
         self.assertEqual(result.stdout, "", (program, args))
         return result.stderr
+
+    def commands_with(self, option):
+        """Returns the names of the commands that have the option."""
+        names = set()
+        for program in ("penstock", "penstock-train"):
+            self.check_run(program, "--write-shell-files", self.folder / "share")
+            pages = json.loads((self.folder / f"share/penstock/{program}.json").read_text())
+            names |= {page["name"] for page in pages
+                      if any(option in row["names"] for group in page["groups"]
+                             for row in group["options"])}
+        return names
+
+    def test_every_command_tries_the_file_of_json_before_its_work(self):
+        packed = self.folder / "packed"
+        checkpoint = ["--checkpoint", self.none]
+        commands = {
+            "penstock bench": [self.manifest, "--seconds", 3600],
+            "penstock index": [self.data, "-o", self.folder / "data/new.pb"],
+            "penstock inspect": [self.data],
+            "penstock pack": [self.data, "-o", packed, "--from", "tfrecord"],
+            "penstock stream": [self.manifest],
+            "penstock top": ["--servers", self.reserve_address()],
+            "penstock which": [self.manifest, "--step", 0],
+            "penstock-train": self.train_args(steps=10**6),
+            "penstock-train evaluate": [*checkpoint, self.manifest],
+            "penstock-train predict": [*checkpoint, "--fen", FEN],
+            "penstock-train products": []}
+        self.assertEqual(set(commands), self.commands_with("--json"))
+        for name, args in commands.items():
+            for file, says in ((self.nowhere, f"--json: {self.nowhere}: {MAKE_FOLDER}"),
+                               (self.text, f"--json: {self.text} exists and is not JSON")):
+                with self.subTest(name, file=file):
+                    self.assertIn(says, self.refused(*name.split(), *args, "--json", file))
+        self.assertFalse((self.folder / "data/new.pb").exists())
+        self.assertFalse(packed.exists())
+        self.assertEqual(self.text.read_text(), "data of a user")
+
+    def test_every_command_tries_its_output_before_its_work(self):
+        checkpoint = ["--checkpoint", self.none]
+        commands = {
+            "penstock chess generate": ["-n", 10**6],
+            "penstock decode": [self.manifest],
+            "penstock index": [self.data],
+            "penstock pack": [self.data, "--from", "tfrecord"],
+            "penstock-train export": checkpoint,
+            "penstock-train predict": [*checkpoint, self.manifest]}
+        self.assertEqual(set(commands), self.commands_with("-o"))
+        for name, args in commands.items():
+            makes_folders = name in ("penstock decode", "penstock pack")
+            file = self.text / "below" if makes_folders else self.nowhere
+            says = (f"-o: {self.text}: is not a folder" if makes_folders
+                    else f"-o: {file}: {MAKE_FOLDER}")
+            with self.subTest(name):
+                self.assertIn(says, self.refused(*name.split(), *args, "-o", file))
+        archive = f"{self.nowhere}.npz"
+        self.assertIn(f"-o: {archive}: {MAKE_FOLDER}",
+                      self.refused("penstock", "decode", self.manifest, "-o", archive))
+        for program, option, *args in (
+                ("penstock", "--contact-sheet", "inspect", self.data),
+                ("penstock-train", "--confusion-matrix", "evaluate", *checkpoint, self.manifest)):
+            picture = f"{self.nowhere}.png"
+            self.assertIn(f"{option}: {picture}: {MAKE_FOLDER}",
+                          self.refused(program, *args, option, picture))
 
     def test_a_dataset_that_is_not_there_is_named_with_what_to_give(self):
         says = f"DATASET (or --manifest): {self.none}: No such file or directory; give a folder"

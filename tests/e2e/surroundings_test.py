@@ -141,7 +141,7 @@ class NamesTest(ProcessTestCase):
             gone.rmdir()
         result = run("penstock", "index", self.data, "-o", "m.pb", preexec_fn=leave)
         self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertIn("is outside ", result.stderr)
+        self.assertIn("-o: m.pb: No such file or directory", result.stderr)
 
 
 class TwiceTest(TrainingTestCase):

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/flags/json_flag.h"
+#include "base/flags/path_flags.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -80,6 +81,10 @@ absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateOptions& options) {
 }  // namespace
 
 absl::Status RunEvaluate(const EvaluateOptions& options) {
+  PENSTOCK_RETURN_IF_ERROR(CheckJsonFlag(options.json));
+  if (!options.confusion_matrix.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(CheckWritable("--confusion-matrix", options.confusion_matrix));
+  }
   PENSTOCK_ASSIGN_OR_RETURN(const Evaluation evaluation, EvaluateCheckpoint(options));
   if (options.json != kStandardOutput) {
     PrintEscaped(stdout, "%s: %s over %s records\n", options.records.split, evaluation.ToString(),

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/flags/path_flags.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -65,6 +66,7 @@ void AddExportOptions(CLI::App& app, ExportOptions& options) {
 
 absl::Status RunExport(const ExportOptions& options) {
   PENSTOCK_RETURN_IF_ERROR(CheckTarget(options));
+  PENSTOCK_RETURN_IF_ERROR(CheckWritable("-o", options.output));
   PENSTOCK_ASSIGN_OR_RETURN(const Checkpoint checkpoint, LoadNamedCheckpoint(options.checkpoint));
   const ParameterTable table = ParameterTable::For(checkpoint.info.model);
   PENSTOCK_RETURN_IF_ERROR(WriteSafetensors(options.output, table, checkpoint.state.parameters,

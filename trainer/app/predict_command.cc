@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/flags/json_flag.h"
+#include "base/flags/path_flags.h"
 #include "base/json_text.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
@@ -151,8 +152,10 @@ absl::Status CheckPredict(const PredictOptions& options) {
 }
 
 absl::Status RunPredict(const PredictOptions& options) {
+  PENSTOCK_RETURN_IF_ERROR(CheckJsonFlag(options.json));
   if (!options.fens.empty()) return PredictPositions(options);
   if (!options.images.empty()) return PredictFiles(options);
+  if (!options.output.empty()) PENSTOCK_RETURN_IF_ERROR(CheckWritable("-o", options.output));
   return PredictDataset(options);
 }
 

@@ -89,6 +89,7 @@ std::string ProductsJson(const ProductsOptions& options, const DeviceInfo& devic
 }
 
 absl::Status RunProducts(const ProductsOptions& options) {
+  PENSTOCK_RETURN_IF_ERROR(CheckJsonFlag(options.json));
   PENSTOCK_ASSIGN_OR_RETURN(const ModelConfig model, ModelConfig::Named(options.model));
   absl::StatusOr<std::unique_ptr<Device>> device = OpenNamed(options);
   PENSTOCK_RETURN_IF_ERROR(Annotate(device.status(), absl::StrCat("--device ", options.device)));

@@ -6,7 +6,6 @@
 #include <cstdio>
 
 #include "base/flags/json_flag.h"
-#include "base/io/atomic_file.h"
 #include "base/status.h"
 
 namespace penstock {
@@ -14,7 +13,7 @@ namespace penstock {
 absl::StatusOr<SummaryFile> SummaryFile::Open(const std::string& file) {
   if (file.empty()) return SummaryFile();
   if (file != kStandardOutput) {
-    PENSTOCK_RETURN_IF_ERROR(AtomicFile::Create(file).status());
+    PENSTOCK_RETURN_IF_ERROR(CheckJsonFlag(file));
     return SummaryFile(file, UniqueFd());
   }
   std::fflush(stdout);
