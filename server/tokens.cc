@@ -187,7 +187,8 @@ absl::StatusOr<std::shared_ptr<const Grant>> TokenFile::Check(absl::string_view 
   std::shared_ptr<const Grant> grant = table_.Find(authorization);
   if (grant != nullptr) return grant;
   return absl::UnauthenticatedError(
-      "the bearer token is not among those of this server's --token-file");
+      "the bearer token is not among those of this server's --token-file; put one of them into "
+      "your own --token-file, or have yours added to the server's");
 }
 
 }  // namespace penstock

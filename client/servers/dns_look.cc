@@ -14,7 +14,8 @@ DnsLook::DnsLook(std::string host, uint16_t port, std::shared_ptr<Resolver> reso
 ServerSet DnsLook::Look(const std::stop_token& stop) {
   absl::StatusOr<std::vector<std::string>> found = resolver_->Resolve(host_, port_, stop);
   if (found.ok() && found->empty()) {
-    found = absl::NotFoundError(absl::StrCat(host_, ": the name has no address"));
+    found = absl::NotFoundError(
+        absl::StrCat(host_, ": the name has no address (start the servers behind it)"));
   }
   if (!found.ok()) {
     return {known_, Annotate(found.status(), absl::StrCat("dns:///", host_, ":", port_))};

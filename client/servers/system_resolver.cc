@@ -66,8 +66,11 @@ class Lookup {
 absl::Status ResolveError(int error, const std::string& host) {
   const std::string why = error == EAI_SYSTEM ? std::string(ErrnoToStatus(errno, "").message())
                                               : std::string(gai_strerror(error));
-  const std::string message = absl::StrCat(host, ": ", why);
   const bool none = error == EAI_NONAME || error == EAI_NODATA;
+  const std::string message =
+      absl::StrCat(host, ": ", why,
+                   none ? " (correct the name, or check the name servers of this machine)"
+                        : " (check the network and the name servers of this machine)");
   return none ? absl::NotFoundError(message) : absl::UnavailableError(message);
 }
 

@@ -312,7 +312,8 @@ class TokenTest(SecurityTestCase):
         self.wait_for_log(server, "call refused peer=ipv4:127.0.0.1:", "none was sent")
         # The log has at most one line every 10 s for each cause, and this is another cause.
         wrong = self.write("wrong", f"{TOKEN}x\n")
-        self.refused(server, "--token-file", wrong, says=["is not among those"])
+        self.refused(server, "--token-file", wrong,
+                     says=["is not among those", "put one of them into your own --token-file"])
         self.wait_for_log(server, "call refused peer=ipv4:127.0.0.1:", "is not among those")
         self.assertNotIn(TOKEN, self.log_of(server))
 

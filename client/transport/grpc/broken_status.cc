@@ -48,6 +48,17 @@ std::string WithoutDnsDetails(absl::string_view address, absl::string_view messa
   return absl::StrCat("DNS resolution failed: ", message);
 }
 
+// What to do about a connection that could not be made; "" if the message says it, or is rare.
+absl::string_view RemedyOf(absl::string_view message) {
+  if (absl::StrContains(message, "onnection refused")) {
+    return " (start the server, or correct its address and port)";
+  }
+  if (absl::StrContains(message, "DNS resolution failed")) {
+    return " (correct the host's name, or check the name servers of this machine)";
+  }
+  return "";
+}
+
 absl::Status NotAServer(absl::string_view address, absl::string_view why) {
   return absl::FailedPreconditionError(
       absl::StrCat(address, ": the peer is not a penstock-server (", why, "); check the port"));
@@ -84,7 +95,8 @@ absl::Status BrokenStatus(absl::string_view address, const grpc::Status& status)
   bool lost = IsTransportFailure(status.error_code()) || absl::StrContains(message, "RST_STREAM");
   auto code =
       lost ? absl::StatusCode::kUnavailable : static_cast<absl::StatusCode>(status.error_code());
-  return absl::Status(code, WithAddress(address, WithoutDnsDetails(address, LastError(message))));
+  const std::string cause = WithoutDnsDetails(address, LastError(message));
+  return absl::Status(code, absl::StrCat(WithAddress(address, cause), RemedyOf(cause)));
 }
 
 absl::Status WithCause(absl::string_view address, const absl::Status& broken,

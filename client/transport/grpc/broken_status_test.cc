@@ -14,11 +14,13 @@ absl::Status Broken(grpc::StatusCode code, const std::string& message) {
 }
 
 TEST(BrokenStatusTest, KeepsTheLastErrorOfAFailedConnection) {
-  EXPECT_THAT(Broken(grpc::StatusCode::UNAVAILABLE,
-                     "failed to connect to all addresses; last error: UNKNOWN: Failed to connect "
-                     "to remote host: Connection refused"),
-              StatusIs(absl::StatusCode::kUnavailable,
-                       "h:1: Failed to connect to remote host: Connection refused"));
+  EXPECT_THAT(
+      Broken(grpc::StatusCode::UNAVAILABLE,
+             "failed to connect to all addresses; last error: UNKNOWN: Failed to connect "
+             "to remote host: Connection refused"),
+      StatusIs(absl::StatusCode::kUnavailable,
+               "h:1: Failed to connect to remote host: Connection refused (start the server, or "
+               "correct its address and port)"));
 }
 
 TEST(BrokenStatusTest, SaysAnAddressOnce) {
@@ -29,10 +31,12 @@ TEST(BrokenStatusTest, SaysAnAddressOnce) {
   EXPECT_EQ(broken("10.0.0.1:7", "ipv4:10.0.0.1:7: Socket closed"), "10.0.0.1:7: Socket closed");
   EXPECT_EQ(broken("[::1]:7", "ipv6:%5B::1%5D:7: Socket closed"), "[::1]:7: Socket closed");
   EXPECT_EQ(broken("h:7", "ipv4:10.0.0.1:7: Socket closed"), "h:7 (10.0.0.1:7): Socket closed");
-  EXPECT_EQ(broken("h:7",
-                   "DNS resolution failed for h:7: C-ares status is not ARES_SUCCESS qtype=AAAA "
-                   "name=h is_balancer=0: Domain name not found"),
-            "h:7: DNS resolution failed: Domain name not found");
+  EXPECT_EQ(
+      broken("h:7",
+             "DNS resolution failed for h:7: C-ares status is not ARES_SUCCESS qtype=AAAA "
+             "name=h is_balancer=0: Domain name not found"),
+      "h:7: DNS resolution failed: Domain name not found (correct the host's name, or check the "
+      "name servers of this machine)");
   EXPECT_EQ(broken("h:7", "ipv4:"), "h:7: ");
 }
 
