@@ -45,7 +45,7 @@ absl::StatusOr<ServerTerm> ParseDns(absl::string_view text) {
   absl::string_view name = text;
   if (!absl::ConsumePrefix(&name, "dns:///") || !SplitAddress(name, term.host, term.port)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("servers: '", text, "' is not dns:///HOST:PORT; the port is needed"));
+        absl::StrCat("--servers: '", text, "' is not dns:///HOST:PORT; the port is needed"));
   }
   return term;
 }
@@ -54,7 +54,7 @@ absl::StatusOr<ServerTerm> ParsePath(absl::string_view text) {
   absl::string_view path = absl::StripPrefix(text, "file:");
   if (absl::StartsWith(path, "///")) path.remove_prefix(2);  // "///" begins the path, as in a URI.
   if (path.empty()) {
-    return absl::InvalidArgumentError("servers: file: needs the path of a file or folder");
+    return absl::InvalidArgumentError("--servers: file: needs the path of a file or folder");
   }
   return ServerTerm{
       .kind = ServerTerm::Kind::kPath, .text = std::string(text), .path = std::string(path)};
@@ -77,7 +77,7 @@ absl::Status CheckServerAddress(absl::string_view address) {
   uint16_t port = 0;
   if (SplitAddress(address, host, port)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "servers: '", address, "' is neither local:, HOST:PORT, dns:///HOST:PORT nor file:PATH"));
+      "--servers: '", address, "' is neither local:, HOST:PORT, dns:///HOST:PORT nor file:PATH"));
 }
 
 absl::StatusOr<std::vector<ServerTerm>> ParseServerList(absl::string_view servers) {
@@ -87,7 +87,7 @@ absl::StatusOr<std::vector<ServerTerm>> ParseServerList(absl::string_view server
     const bool twice = std::any_of(terms.begin(), terms.end(),
                                    [&](const ServerTerm& t) { return t.text == term.text; });
     if (twice) {
-      return absl::InvalidArgumentError(absl::StrCat("servers: ", term.text, " is named twice"));
+      return absl::InvalidArgumentError(absl::StrCat("--servers: ", term.text, " is named twice"));
     }
     terms.push_back(std::move(term));
   }
@@ -95,7 +95,7 @@ absl::StatusOr<std::vector<ServerTerm>> ParseServerList(absl::string_view server
     return term.kind == ServerTerm::Kind::kLocal;
   });
   if (has_local && terms.size() > 1) {
-    return absl::InvalidArgumentError("servers: local: cannot be combined with other servers");
+    return absl::InvalidArgumentError("--servers: local: cannot be combined with other servers");
   }
   return terms;
 }

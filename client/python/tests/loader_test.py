@@ -306,7 +306,7 @@ class ErrorsTest(LoaderTestCase):
             ({"split": "some"}, "split=some is not one of"),
             ({"global_batch_size": 0}, "0 rows"),
             ({"spec": 'tensor { nme: "x" }'}, "nme"),
-            ({"servers": "nowhere"}, "nowhere"),
+            ({"servers": "nowhere"}, "servers: 'nowhere' is neither"),
             ({"lanes": 0}, "lanes"),
             ({"rank": 2, "world_size": 2}, "rank 2 of 2"),
         ]:
