@@ -14,6 +14,16 @@ namespace {
 
 using chess::PackedPosition;
 
+// A file whose first line is no position probably holds something else.
+absl::Status WithKind(const absl::Status& invalid, uint64_t line_number) {
+  if (line_number > 1) return invalid;
+  return absl::Status(
+      invalid.code(),
+      absl::StrCat(
+          invalid.message(),
+          "; if the file does not hold chess positions, name its kind, such as --from csv"));
+}
+
 absl::Status ReadFile(const std::string& path, bool skip_invalid,
                       const std::function<void(uint64_t)>& on_bytes, ReadPositionsResult& result) {
   PENSTOCK_ASSIGN_OR_RETURN(LineReader reader, LineReader::Open(path));
@@ -33,7 +43,7 @@ absl::Status ReadFile(const std::string& path, bool skip_invalid,
       continue;
     }
     const std::string place = absl::StrCat(path, ":", reader.line_number());
-    if (!skip_invalid) return Annotate(position.status(), place);
+    if (!skip_invalid) return Annotate(WithKind(position.status(), reader.line_number()), place);
     if (result.num_skipped++ == 0) {
       result.first_skipped = absl::StrCat(place, ": ", position.status().message());
     }

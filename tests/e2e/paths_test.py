@@ -121,6 +121,11 @@ class PathsTest(TrainingTestCase):
         self.assertEqual(result.returncode, 1, result.stderr)
         return result.stderr
 
+    def test_a_file_of_another_kind_is_told_with_the_option_that_names_it(self):
+        told = self.refused("penstock", "pack", self.text, "-o", self.folder / "packed")
+        self.assertIn("text:1: no tab between FEN and score; if the file does not hold chess "
+                      "positions, name its kind, such as --from csv", told)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
