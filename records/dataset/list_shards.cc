@@ -186,8 +186,9 @@ absl::StatusOr<std::string> PathBeneath(const std::string& folder, const std::st
       !absl::StartsWith(relative, "../")) {
     return relative;
   }
+  const std::string named = NormalPath(folder);  // Empty if the current folder is gone.
   return absl::InvalidArgumentError(
-      absl::StrCat(file, ": is outside ", folder,
+      absl::StrCat(file, ": is outside ", named.empty() ? folder : named,
                    ", the folder of the manifest; write the manifest to a folder above the shards "
                    "(-o), or use --absolute"));
 }

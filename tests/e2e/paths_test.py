@@ -2,6 +2,7 @@
 work is done."""
 
 import json
+import os
 import unittest
 
 from processes import run
@@ -120,6 +121,12 @@ class PathsTest(TrainingTestCase):
         result = run("penstock-train", *self.train_args(*args))
         self.assertEqual(result.returncode, 1, result.stderr)
         return result.stderr
+
+    def test_the_folder_of_a_manifest_is_named_in_full(self):
+        result = run("penstock", "index", self.data, "-o", "m.pb", cwd=self.address_files)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn(f"is outside {os.path.realpath(self.address_files)}, the folder of the manifest",
+                      result.stderr)
 
     def test_a_file_of_another_kind_is_told_with_the_option_that_names_it(self):
         told = self.refused("penstock", "pack", self.text, "-o", self.folder / "packed")
