@@ -1,5 +1,6 @@
 #include "trainer/app/records_options.h"
 
+#include "base/status.h"
 #include "trainer/app/options.h"
 
 namespace penstock {
