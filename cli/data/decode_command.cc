@@ -24,6 +24,7 @@
 #include "cli/terminal/close_on_interrupt.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
+#include "client/loader/dataset_spec.h"
 #include "client/loader/loader_plan.h"
 #include "records/container/shard_reader.h"
 #include "records/dataset/feature_survey.h"
