@@ -163,8 +163,6 @@ function(penstock_binary name)
   penstock_program(${name} ${ARGN})
   if(PENSTOCK_PORTABLE)
     penstock_link_portably(${name})
-    # cmake/portable/licenses.py reads from the map which libraries are inside.
-    target_link_options(${name} PRIVATE -Wl,-Map=$<TARGET_FILE:${name}>.map)
   endif()
   install(TARGETS ${name} RUNTIME COMPONENT programs)
   if(NOT PENSTOCK_SANITIZE)

@@ -3,10 +3,10 @@
 
     licenses.py BUILD OUT PROGRAM...
 
-BUILD is the folder of a build with PENSTOCK_PORTABLE, which wrote PROGRAM.map beside each program.
-That map names the linked libraries; the files that the compiler read name the headers, which have
-code too. OUT gets the file `copyright` of each source package; the licences that these files refer
-to; and SOURCES, the exact versions, with which anyone can get the sources and link again.
+BUILD is the folder of a build with PENSTOCK_PORTABLE. The commands that link the PROGRAMs name the
+libraries; the files that the compiler read name the headers, which have code too. OUT gets the file
+`copyright` of each source package; the licences that these files refer to; and SOURCES, the exact
+versions, with which anyone can get the sources and link again.
 """
 
 import pathlib
@@ -16,9 +16,13 @@ import subprocess
 import sys
 
 COMMON = pathlib.Path("/usr/share/common-licenses")
+# Files that g++ links without being told.
+ADDED = ("libstdc++.a", "libgcc.a", "libgcc_eh.a", "Scrt1.o")
 # Packages with headers of the kernel's interface, whose licence does not extend to programs that
 # use it.
 NO_CODE = {"linux-libc-dev"}
+# Headers of trainer_gpu_test, which is not installed.
+FOR_TESTS = {"libgtest-dev", "libgmock-dev"}
 SOURCES = """\
 Debian's source packages of all that is linked into these programs. Each can be fetched, with
 `apt-get source PACKAGE=VERSION` or from https://snapshot.debian.org, and the programs can be built
@@ -37,13 +41,16 @@ def output(*command):
 
 
 def linked(build, program):
-    """Returns the archives and objects that a program links, without those of this build."""
-    text = (build / "bin" / f"{program}.map").read_text()
-    names = re.findall(r"(\S+\.a)\(|(\S+/r?crt\w*\.o):\(", text)
-    paths = {(build / (archive or start)).resolve() for archive, start in names}
+    """Returns the archives that the linker gets, without those of this build, and what g++ adds. A map
+    of the linker would leave out archives of which nothing is used, but mold 1.10 cannot write one
+    for a program with --defsym."""
+    commands = output("ninja", "-C", build, "-t", "commands", program).splitlines()
+    link = next(line for line in commands if f" -o bin/{program} " in line)
+    paths = {(build / name).resolve() for name in re.findall(r"(?<=\s)[^\s=]+\.a(?=\s|$)", link)}
     found = {path for path in paths if build not in path.parents}
-    assert found, f"{program}.map names no library"
-    return found
+    assert found, f"{program} links no library"
+    return found | {pathlib.Path(output("g++", f"-print-file-name={name}").strip()).resolve()
+                    for name in ADDED}
 
 
 def included(build):
@@ -63,7 +70,7 @@ def package_of(paths):
 def sources(packages):
     """Returns source package and version -> one of its binary packages."""
     found = {}
-    for package in sorted(packages - NO_CODE):
+    for package in sorted(packages - NO_CODE - FOR_TESTS):
         said = output("dpkg-query", "-W", "-f", "${source:Package} ${source:Version}\n", package)
         found.setdefault(said.split("\n")[0], package)
     return found
