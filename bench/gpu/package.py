@@ -4,13 +4,14 @@ import hashlib
 import json
 import pathlib
 import shutil
+import subprocess
 import tarfile
 
 import kernels_hash
 
 ROOT = kernels_hash.ROOT
 FACTS = "pack.json"
-PROGRAMS = "programs.tar.gz"  # Compressed by gzip, because some Pythons have no lzma.
+PROGRAMS = "programs.tar.xz"  # With gzip it would be a quarter larger: 43 MiB instead of 34.
 MOST_BYTES = 48 << 20
 # Programs in the folder bin of a portable build.
 NEEDED = ("penstock", "penstock-server", "penstock-train", "trainer_gpu_test", "kernels_check_bench")
@@ -45,7 +46,7 @@ def copy_sources(out, root=ROOT):
 def compress(programs, archive):
     """Packs these programs; returns {name: {bytes, sha256}}."""
     found = {}
-    with tarfile.open(archive, "w:gz", compresslevel=9) as tar:
+    with tarfile.open(archive, "w:xz") as tar:
         for program in programs:
             data = pathlib.Path(program).read_bytes()
             found[program.name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
@@ -74,6 +75,9 @@ def unpack(root, state):
     name = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
 
     def extract(draft):
-        with tarfile.open(archive) as tar:
-            tar.extractall(draft)
+        try:
+            with tarfile.open(archive) as tar:
+                tar.extractall(draft)
+        except tarfile.TarError:  # Some Pythons have no lzma.
+            subprocess.run(["tar", "-xJf", archive, "-C", draft], check=True)
     return make_once(pathlib.Path(state) / f"programs-{name}", extract)

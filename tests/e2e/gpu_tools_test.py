@@ -23,7 +23,7 @@ from servers import BIN, REPOSITORY, TIMEOUT_S
 
 WITHOUT_GPU = unittest.skipIf(os.path.exists("/dev/nvidiactl"), "there is a GPU: it would be measured")
 
-# The part of PyTorch that twin_speed.py needs in order to load.
+# Stands in for the parts of PyTorch that twin_speed.py needs in order to load.
 FAKE_TORCH = """
 import sys, types
 __version__ = "0"
@@ -34,7 +34,8 @@ set_num_threads = lambda count: None
 backends = types.SimpleNamespace(cuda=types.SimpleNamespace(matmul=types.SimpleNamespace()))
 compiler = types.SimpleNamespace(reset=lambda: None)
 """
-# The compiled form is the fastest, flash attention fails, and the second model never ends.
+# A twin whose compiled form is the fastest, whose flash attention fails, and whose second model
+# never ends.
 TWIN = """
 import os, sys
 sys.path.insert(0, {peers!r})
