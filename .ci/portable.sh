@@ -8,6 +8,7 @@ cmake/portable/archives.sh >/dev/null
 objects=(build/portable/kernels/CMakeFiles/penstock_kernels.dir/cuda/*.cu.o)
 if [ -e "${objects[0]}" ]; then  # Without CUDA there are none.
   cmake "-DOBJECTS=$(IFS=';'; echo "${objects[*]}")" "-DCODE=sm_80;sm_90a" -P kernels/ptxas_test.cmake
+  python3 kernels/sass_check.py --code sm_80 --code sm_90a "${objects[@]}" || [ $? = 77 ]
   PYTHONDONTWRITEBYTECODE=1 bench/gpu/pack  # Fails if it is too large to travel.
 fi
 PENSTOCK_PORTABLE_BIN=$PWD/build/portable/bin PYTHONDONTWRITEBYTECODE=1 \
