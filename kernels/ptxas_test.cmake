@@ -12,7 +12,9 @@ set(registers
   "AttentionKernelINS_4Bf16ELi64ELb0E=128" "AttentionKernelIf.* for sm_80=184"
   "AttentionKernel=176"
   "LayerNormBackwardKernelI.*Li(8|16|32)ELi1E=80" "LayerNormBackwardKernelI.*Li32ELi2E=128"
-  "LayerNormBackwardKernel=255" "LayerNormKernelIfLi32ELi8E=80" "LayerNormKernel=64" "=48")
+  "LayerNormBackwardKernel=255" "LayerNormKernelI.*Li(8|16|32)ELi1E=32"
+  "LayerNormKernelIfLi32ELi2E=32" "LayerNormKernelIfLi32ELi4E=48" "LayerNormKernelI.*Li32ELi2E=48"
+  "LayerNormKernel=64" "=48")
 
 # Sets `result` to the most registers that `kernel` may use.
 function(most_registers kernel result)

@@ -78,8 +78,16 @@ PENSTOCK_DEVICE void LoadRow(const Forward<T>& f, const Place<T, kLanes>& place,
   }
 }
 
+// Number of blocks that the registers of a multiprocessor hold, by the number of values of a lane.
+// Without this bound, rows of 1,024 values take a few registers more, and one block fewer fits.
+template <typename T, int kChunks>
+inline constexpr int kForwardBlocks = kChunks* Vector<T>::kSize <= 8    ? 8
+                                      : kChunks* Vector<T>::kSize <= 16 ? 5
+                                                                        : 4;
+
 template <typename T, int kLanes, int kChunks>
-PENSTOCK_KERNEL void LayerNormKernel(Forward<T> f) {
+PENSTOCK_KERNEL void PENSTOCK_LAUNCH_BOUNDS(kThreads, (kForwardBlocks<T, kChunks>))
+    LayerNormKernel(Forward<T> f) {
   const Place<T, kLanes> place;
   constexpr unsigned kRows = kWarps * Place<T, kLanes>::kRows;
   // All lanes of a warp loop equally often: rows beyond the last are computed, but not stored.
@@ -96,8 +104,10 @@ PENSTOCK_KERNEL void LayerNormKernel(Forward<T> f) {
       const size_t column = place.Column(c);
       if (column >= f.dim) continue;
       Floats<T>& v = x.chunks[c];
+      const Floats<T> gamma = LoadFloats<T>(f.gamma + column);
+      const Floats<T> beta = LoadFloats<T>(f.beta + column);
       PENSTOCK_UNROLL for (int i = 0; i < Vector<T>::kSize; ++i) {
-        v.values[i] = (v.values[i] - mean) * rstd * f.gamma[column + i] + f.beta[column + i];
+        v.values[i] = (v.values[i] - mean) * rstd * gamma.values[i] + beta.values[i];
       }
       StoreVector(v, f.y + row * f.dim + column);
     }
@@ -171,6 +181,7 @@ PENSTOCK_KERNEL void PENSTOCK_LAUNCH_BOUNDS(kThreads, 1) LayerNormBackwardKernel
       const size_t column = place.Column(c);
       if (column >= b.dim || row >= end) continue;
       const Floats<T> dy = LoadVector(b.dy + row * b.dim + column);
+      const Floats<T> gamma = LoadFloats<T>(b.gamma + column);
       normal.chunks[c] = LoadVector(b.x + row * b.dim + column);
       if (b.residual_gradient != nullptr) {
         residual[c] = LoadBits(b.residual_gradient + row * b.dim + column);
@@ -178,7 +189,7 @@ PENSTOCK_KERNEL void PENSTOCK_LAUNCH_BOUNDS(kThreads, 1) LayerNormBackwardKernel
       PENSTOCK_UNROLL for (int i = 0; i < kSize; ++i) {
         float& n = normal.chunks[c].values[i];
         n = (n - mean) * rstd;
-        g.chunks[c].values[i] = dy.values[i] * b.gamma[column + i];
+        g.chunks[c].values[i] = dy.values[i] * gamma.values[i];
         dgamma[c].values[i] += dy.values[i] * n;
         dbeta[c].values[i] += dy.values[i];
         sum += g.chunks[c].values[i];
@@ -250,7 +261,7 @@ cudaError_t ForLayout(const Backward<T>& b, cudaStream_t stream) {
 template <typename T>
 cudaError_t LayerNorm(const T* x, const float* gamma, const float* beta, float epsilon, size_t rows,
                       size_t dim, T* y, float* mean, float* rstd, cudaStream_t stream) {
-  if (!AreAligned(x, y)) return cudaErrorInvalidValue;
+  if (!AreAligned(x, gamma, beta, y)) return cudaErrorInvalidValue;
   return ForLayout<T>({x, nullptr, gamma, beta, epsilon, rows, dim, nullptr, y, mean, rstd},
                       stream);
 }
@@ -259,7 +270,9 @@ template <typename T>
 cudaError_t AddLayerNorm(const T* x, const T* residual, const float* gamma, const float* beta,
                          float epsilon, size_t rows, size_t dim, T* sum, T* y, float* mean,
                          float* rstd, cudaStream_t stream) {
-  if (residual == nullptr || !AreAligned(x, residual, sum, y)) return cudaErrorInvalidValue;
+  if (residual == nullptr || !AreAligned(x, residual, gamma, beta, sum, y)) {
+    return cudaErrorInvalidValue;
+  }
   return ForLayout<T>({x, residual, gamma, beta, epsilon, rows, dim, sum, y, mean, rstd}, stream);
 }
 
@@ -270,7 +283,7 @@ cudaError_t LayerNormBackward(const T* dy, const T* x, const float* gamma, const
                               const float* rstd, size_t rows, size_t dim,
                               const T* residual_gradient, T* dx, float* dgamma, float* dbeta,
                               float* workspace, cudaStream_t stream) {
-  if (!AreAligned(dy, x, residual_gradient, dx)) return cudaErrorInvalidValue;
+  if (!AreAligned(dy, x, gamma, residual_gradient, dx)) return cudaErrorInvalidValue;
   const unsigned parts = PartsOf(rows);
   const Backward<T> b{dy, x, gamma, mean, rstd, rows, dim, residual_gradient, dx, workspace, parts};
   if (cudaError_t error = ForLayout(b, stream); error != cudaSuccess) return error;

@@ -12,9 +12,9 @@ template <typename T>
 PENSTOCK_KERNEL void AddPositionKernel(const float* position, size_t samples, size_t size, T* x) {
   const size_t vectors = size / Vector<T>::kSize;  // Per sample.
   for (size_t i = simt::FirstItem(); i < samples * vectors; i += simt::ItemStride()) {
-    const float* p = position + i % vectors * Vector<T>::kSize;
+    const Floats<T> p = LoadFloats<T>(position + i % vectors * Vector<T>::kSize);
     Floats<T> v = LoadVector(x + i * Vector<T>::kSize);
-    PENSTOCK_UNROLL for (int n = 0; n < Vector<T>::kSize; ++n) v.values[n] += p[n];
+    PENSTOCK_UNROLL for (int n = 0; n < Vector<T>::kSize; ++n) v.values[n] += p.values[n];
     StoreVector(v, x + i * Vector<T>::kSize);
   }
 }
@@ -74,7 +74,7 @@ bool IsWhole(size_t row) {
 template <typename T>
 cudaError_t AddPosition(const float* position, size_t samples, size_t size, T* x,
                         cudaStream_t stream) {
-  if (!IsWhole<T>(size) || !IsAligned(x)) return cudaErrorInvalidValue;
+  if (!IsWhole<T>(size) || !AreAligned(position, x)) return cudaErrorInvalidValue;
   return simt::Launch(AddPositionKernel<T>, GridFor<T>(samples, size), stream, position, samples,
                       size, x);
 }

@@ -51,6 +51,18 @@ PENSTOCK_DEVICE Floats<T> LoadVector(const T* from) {
   return ToFloats(LoadBits(from));
 }
 
+// Loads the floats that belong to a Vector<T>: those of parameters that are float for every T.
+// REQUIRES: as for LoadBits().
+template <typename T>
+PENSTOCK_DEVICE Floats<T> LoadFloats(const float* from) {
+  Floats<T> x;
+  PENSTOCK_UNROLL for (int i = 0; i < Vector<T>::kSize; i += Vector<float>::kSize) {
+    const Vector<float> part = LoadBits(from + i);
+    PENSTOCK_UNROLL for (int n = 0; n < Vector<float>::kSize; ++n) x.values[i + n] = part.values[n];
+  }
+  return x;
+}
+
 template <typename T>
 PENSTOCK_DEVICE void StoreVector(const Floats<T>& x, T* to) {
   Vector<T> vector;
