@@ -25,6 +25,20 @@ PENSTOCK_DEVICE void SumGroups(float (&sum)[kValues], unsigned lanes, float* sha
   }
 }
 
+// Calls add(load(row)) for the rows [first, end), `step` apart. A thread loads kAhead rows before
+// it adds the first of them, because one load a thread is too little to use the memory's bandwidth.
+// The rows are added in order, so kAhead changes no bit.
+template <unsigned kAhead, typename Load, typename Add>
+PENSTOCK_DEVICE void ForRows(size_t first, size_t end, size_t step, Load load, Add add) {
+  size_t row = first;
+  for (; row + (kAhead - 1) * step < end; row += kAhead * step) {
+    decltype(load(row)) ahead[kAhead];
+    PENSTOCK_UNROLL for (unsigned n = 0; n < kAhead; ++n) ahead[n] = load(row + n * step);
+    PENSTOCK_UNROLL for (unsigned n = 0; n < kAhead; ++n) add(ahead[n]);
+  }
+  PENSTOCK_NO_UNROLL for (; row < end; row += step) add(load(row));
+}
+
 template <typename T>
 PENSTOCK_KERNEL void PartSumKernel(const T* x, size_t rows, size_t columns, unsigned lanes,
                                    unsigned parts, float* partial) {
@@ -33,11 +47,13 @@ PENSTOCK_KERNEL void PartSumKernel(const T* x, size_t rows, size_t columns, unsi
   const size_t column = (size_t{simt::BlockX()} * lanes + simt::Thread() % lanes) * kSize;
   float sum[kSize] = {};
   if (column < columns) {
-    const size_t end = FirstOf(rows, parts, part + 1);
-    for (size_t row = FirstOf(rows, parts, part) + group; row < end; row += kBlock / lanes) {
-      const Floats<T> v = LoadVector(x + row * columns + column);
-      PENSTOCK_UNROLL for (int i = 0; i < kSize; ++i) sum[i] += v.values[i];
-    }
+    ForRows<4>(
+        FirstOf(rows, parts, part) + group, FirstOf(rows, parts, part + 1), kBlock / lanes,
+        [&](size_t row) { return LoadBits(x + row * columns + column); },
+        [&](const Vector<T>& vector) {
+          const Floats<T> v = ToFloats(vector);
+          PENSTOCK_UNROLL for (int i = 0; i < kSize; ++i) sum[i] += v.values[i];
+        });
   }
   SumGroups(sum, lanes, reinterpret_cast<float*>(simt::Shared()));
   if (group != 0 || column >= columns) return;
@@ -51,9 +67,9 @@ PENSTOCK_KERNEL void AddPartsKernel(const float* partial, size_t parts, size_t s
   const size_t column = size_t{simt::BlockX()} * simt::kWarp + simt::Thread() % simt::kWarp;
   float sum[1] = {};
   if (column < columns) {
-    for (size_t p = group; p < parts; p += kBlock / simt::kWarp) {
-      sum[0] += partial[p * stride + column];
-    }
+    ForRows<8>(
+        group, parts, kBlock / simt::kWarp, [&](size_t p) { return partial[p * stride + column]; },
+        [&](float value) { sum[0] += value; });
   }
   SumGroups(sum, simt::kWarp, reinterpret_cast<float*>(simt::Shared()));
   if (group != 0 || column >= columns) return;
