@@ -225,12 +225,12 @@ PENSTOCK_DEVICE void KeyTile(const Sources<T>& from, unsigned key, const E& extr
   StoreRows(value_sums, one, stage, dv + key * from.stride, from.stride, tokens - key);
 }
 
-template <typename T, int kDim, bool kExtras>
+template <typename T, int kDim, bool kExtras, unsigned kTokens>
 PENSTOCK_DEVICE void OneSample(const AttentionArguments<T>& a, unsigned sample, unsigned head,
                                float* dbias) {
   constexpr unsigned kStride = HeadShape<T, kDim>::kStride;
   const size_t width = size_t{a.heads} * kDim;
-  const unsigned rows = TilesOf(a.tokens) * kTile, warps = simt::Threads() / simt::kWarp;
+  const unsigned rows = TilesOf(a.tokens) * kTile, warps = Warps<kTokens>();
   const unsigned warp = simt::Thread() / simt::kWarp;
   T* const areas = reinterpret_cast<T*>(simt::Shared());
   const unsigned area = rows * kStride, second = kAllResident<T> ? 2 * area : 0;
@@ -280,16 +280,21 @@ PENSTOCK_DEVICE void OneSample(const AttentionArguments<T>& a, unsigned sample, 
 }
 
 // The number of registers with which the kernel does not spill, rounded up to the next step at
-// which a multiprocessor holds one block (of four warps) fewer. For 64 tokens of bf16, four blocks
-// fit with heads of 16, three with 32, two with 64.
-template <typename T, int kDim, bool kExtras>
-inline constexpr int kBackwardRegisters = kExtras || sizeof(T) == 4 || kDim == 64 ? 255
-                                          : kDim == 32                            ? 168
-                                                                                  : 128;
+// which a multiprocessor holds one block (of four warps) fewer. For 64 tokens of bf16, five blocks
+// fit with heads of 16, four with 32, three with 64.
+template <typename T, int kDim, bool kExtras, unsigned kTokens>
+inline constexpr int kBackwardRegisters = kExtras || sizeof(T) == 4 ? 255
+                                          : kTokens == kAnyTokens   ? (kDim == 64   ? 255
+                                                                       : kDim == 32 ? 168
+                                                                                    : 128)
+                                                                    : (kDim == 64   ? 168
+                                                                       : kDim == 32 ? 128
+                                                                                    : 96);
 
-template <typename T, int kDim, bool kExtras>
-PENSTOCK_KERNEL void PENSTOCK_MOST_REGISTERS((kBackwardRegisters<T, kDim, kExtras>))
-    AttentionBackwardKernel(AttentionArguments<T> a) {
+template <typename T, int kDim, bool kExtras, unsigned kTokens>
+PENSTOCK_KERNEL void PENSTOCK_MOST_REGISTERS((kBackwardRegisters<T, kDim, kExtras, kTokens>))
+    AttentionBackwardKernel(AttentionArguments<T> arguments) {
+  const AttentionArguments<T> a = WithTokens<kTokens>(arguments);
   const unsigned head = simt::BlockX() % a.heads, part = simt::BlockX() / a.heads;
   const auto end = static_cast<unsigned>(FirstOf(a.samples, a.parts, part + 1));
   float* dbias = nullptr;
@@ -303,7 +308,7 @@ PENSTOCK_KERNEL void PENSTOCK_MOST_REGISTERS((kBackwardRegisters<T, kDim, kExtra
   }
   PENSTOCK_NO_UNROLL for (auto sample = static_cast<unsigned>(FirstOf(a.samples, a.parts, part));
                           sample < end; ++sample) {
-    OneSample<T, kDim, kExtras>(a, sample, head, dbias);
+    OneSample<T, kDim, kExtras, kTokens>(a, sample, head, dbias);
     simt::SyncBlock();  // The next sample overwrites shared memory.
   }
   if constexpr (kExtras) {

@@ -79,10 +79,11 @@ PENSTOCK_DEVICE void LoadQueries(const float* queries, LeftRows<float, kDim>& le
   }
 }
 
-template <typename T, int kDim, bool kExtras>
+template <typename T, int kDim, bool kExtras, unsigned kTokens>
 PENSTOCK_KERNEL void PENSTOCK_LAUNCH_BOUNDS(kMostAttentionWarps* simt::kWarp,
                                             kExtras || sizeof(T) == 4 ? 1 : 2)
-    AttentionKernel(AttentionArguments<T> a) {
+    AttentionKernel(AttentionArguments<T> arguments) {
+  const AttentionArguments<T> a = WithTokens<kTokens>(arguments);
   constexpr unsigned kStride = HeadShape<T, kDim>::kStride;
   const unsigned head = simt::BlockX() % a.heads, sample = simt::BlockX() / a.heads;
   const size_t width = size_t{a.heads} * kDim;
@@ -97,7 +98,7 @@ PENSTOCK_KERNEL void PENSTOCK_LAUNCH_BOUNDS(kMostAttentionWarps* simt::kWarp,
   simt::CopyAsyncWait();
   simt::SyncBlock();
 
-  const unsigned warps = simt::Threads() / simt::kWarp;
+  const unsigned warps = Warps<kTokens>();
   for (unsigned tile = simt::Thread() / simt::kWarp; tile * kTile < a.tokens; tile += warps) {
     const unsigned query = tile * kTile;
     LeftRows<T, kDim> left;

@@ -11,6 +11,8 @@ namespace penstock::cuda {
 
 inline constexpr unsigned kMostTokens = 256;
 inline constexpr unsigned kBiasTokens = 64;
+// The kernels of bf16 are compiled for this number of tokens, that of a board, and for any number.
+inline constexpr unsigned kFixedTokens = 64, kAnyTokens = 0;
 inline constexpr unsigned kTile = 16;  // Rows of queries or keys that a warp takes.
 inline constexpr unsigned kMostAttentionWarps = 8;
 

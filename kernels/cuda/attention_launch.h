@@ -36,9 +36,8 @@ AttentionArguments<T> ArgumentsOf(const T* qkv, const T* dout, T* out, const Att
           options.draw};
 }
 
-template <typename T, int kDim>
+template <typename T, int kDim, bool kExtras, unsigned kTokens>
 cudaError_t Launch(const AttentionArguments<T>& a, cudaStream_t stream) {
-  const bool extras = a.bias != nullptr || a.dropout.active() || a.dbias != nullptr;
   const bool backward = a.dout != nullptr;
   const unsigned bias_shared = a.dbias != nullptr ? kBiasShared : 0;
   const simt::Grid grid{.x = a.parts * a.heads,
@@ -46,12 +45,22 @@ cudaError_t Launch(const AttentionArguments<T>& a, cudaStream_t stream) {
                         .shared = backward ? BackwardShared<T>(a.tokens, kDim) + bias_shared
                                            : ForwardShared<T>(a.tokens, kDim)};
   if (backward) {
-    return simt::Launch(
-        extras ? AttentionBackwardKernel<T, kDim, true> : AttentionBackwardKernel<T, kDim, false>,
-        grid, stream, a);
+    return simt::Launch(AttentionBackwardKernel<T, kDim, kExtras, kTokens>, grid, stream, a);
   }
-  return simt::Launch(extras ? AttentionKernel<T, kDim, true> : AttentionKernel<T, kDim, false>,
-                      grid, stream, a);
+  return simt::Launch(AttentionKernel<T, kDim, kExtras, kTokens>, grid, stream, a);
+}
+
+template <typename T, int kDim>
+cudaError_t Launch(const AttentionArguments<T>& a, cudaStream_t stream) {
+  const bool extras = a.bias != nullptr || a.dropout.active() || a.dbias != nullptr;
+  if constexpr (sizeof(T) == 2) {  // Float is for comparisons, and its kernels are long.
+    if (a.tokens == kFixedTokens) {
+      return extras ? Launch<T, kDim, true, kFixedTokens>(a, stream)
+                    : Launch<T, kDim, false, kFixedTokens>(a, stream);
+    }
+  }
+  return extras ? Launch<T, kDim, true, kAnyTokens>(a, stream)
+                : Launch<T, kDim, false, kAnyTokens>(a, stream);
 }
 
 template <typename T>

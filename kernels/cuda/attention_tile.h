@@ -30,6 +30,20 @@ struct AttentionArguments {
   const DropoutDraw* draw;
 };
 
+// Returns the arguments of a kernel for kTokens tokens. The compiler then knows their number and
+// drops the branches and masks for others.
+template <unsigned kTokens, typename T>
+PENSTOCK_DEVICE AttentionArguments<T> WithTokens(AttentionArguments<T> a) {
+  if constexpr (kTokens != kAnyTokens) a.tokens = kTokens;
+  return a;
+}
+
+// Number of warps in a block.
+template <unsigned kTokens>
+PENSTOCK_DEVICE unsigned Warps() {
+  return kTokens != kAnyTokens ? AttentionWarps(kTokens) : simt::Threads() / simt::kWarp;
+}
+
 template <typename T, int kDim>
 struct HeadShape {
   static constexpr unsigned kStride = RowStride<T>(kDim);
