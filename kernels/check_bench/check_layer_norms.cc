@@ -171,6 +171,15 @@ void CheckLayerNorms(Checker& checker) {
                  cuda::LayerNorm(c.x.data(), c.gamma.data(), c.beta.data(), 1e-5f, 1, 4, c.y.data(),
                                  c.mean.data(), c.rstd.data(), nullptr) == cudaErrorInvalidValue);
   }
+  if (checker.Begin("layer_norm/refuses_addresses_between_vectors")) {
+    Case<float> c(1, 8);
+    for (size_t late : {0, 1}) {  // The scale lies between vectors, then the offset does.
+      checker.True("cudaErrorInvalidValue",
+                   cuda::LayerNorm(c.x.data(), c.gamma.data() + 1 - late, c.beta.data() + late,
+                                   1e-5f, 1, 4, c.y.data(), c.mean.data(), c.rstd.data(),
+                                   nullptr) == cudaErrorInvalidValue);
+    }
+  }
 }
 
 }  // namespace penstock::check_bench
