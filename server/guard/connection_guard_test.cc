@@ -114,7 +114,7 @@ class ConnectionGuardTest : public ::testing::Test {
 TEST_F(ConnectionGuardTest, AStrangerThatSendsTooMuchIsReset) {
   Start({.stranger_bytes = 100});
   const UniqueFd client = Enter();
-  EXPECT_TRUE(Say(client, 101));
+  EXPECT_TRUE(Say(client, 10'000));
   AwaitReset(client);
   EXPECT_EQ(guard_->stats().cut, 1u);
 }
@@ -122,7 +122,7 @@ TEST_F(ConnectionGuardTest, AStrangerThatSendsTooMuchIsReset) {
 TEST_F(ConnectionGuardTest, WhoeverServesTheConnectionIsTold) {
   Start({.stranger_bytes = 100});
   const UniqueFd client = Enter();
-  EXPECT_TRUE(Say(client, 101));
+  EXPECT_TRUE(Say(client, 10'000));
   AwaitReset(client);
   char byte;
   EXPECT_EQ(recv(taken_[0].get(), &byte, 1, 0), -1) << "what was not read is dropped";
@@ -202,7 +202,7 @@ TEST_F(ConnectionGuardTest, ACutHarmsNoOtherConnection) {
   Start({.stranger_bytes = 100});
   const UniqueFd good = Enter();
   const UniqueFd bad = Enter();
-  EXPECT_TRUE(Say(bad, 101));
+  EXPECT_TRUE(Say(bad, 10'000));
   AwaitReset(bad);
   EXPECT_TRUE(Say(good, 50));
   char text[50];
@@ -263,7 +263,7 @@ TEST_F(ConnectionGuardTest, AHostThatFloodedHasOneStrangerAtATime) {
          .penalty = std::chrono::hours(1),
          .spacing = milliseconds(1)});
   const UniqueFd bad = Enter();
-  EXPECT_TRUE(Say(bad, 101));
+  EXPECT_TRUE(Say(bad, 10'000));
   AwaitReset(bad);
   CloseOldest();
   const UniqueFd next = Enter();
