@@ -1,5 +1,5 @@
 """Tests that files of stages become figures of docs/figures/gpu; that figures are stale if kernels/ has
-changed, and unmeasured if there are none."""
+changed, and unmeasured if there are none; and that figures are compared with the targets of their card."""
 import json
 import pathlib
 import subprocess
@@ -10,9 +10,13 @@ import unittest
 GPU = pathlib.Path(__file__).resolve().parents[2] / "bench" / "gpu"
 sys.path.insert(0, str(GPU))
 import kernels_hash  # noqa: E402
+import model  # noqa: E402
 import report  # noqa: E402
+import targets  # noqa: E402
+import traffic  # noqa: E402
+from sizes import FULL  # noqa: E402
 
-from servers import TIMEOUT_S  # noqa: E402
+from servers import REPOSITORY, TIMEOUT_S  # noqa: E402
 
 
 class GpuFiguresTest(unittest.TestCase):
@@ -140,6 +144,33 @@ class ReportTest(unittest.TestCase):
         ended = self.run_report({"stage": "fed"}, {"stage": "bits", "commit": "def"})
         self.assertEqual(ended.returncode, 2)
         self.assertIn("several commits: abc, def", ended.stderr)
+
+
+class TargetsTest(unittest.TestCase):
+    def test_the_page_has_the_tables(self):
+        page = (REPOSITORY / "docs" / "internals" / "performance.md").read_text()
+        printed = subprocess.run([GPU / "targets.py"], check=True, capture_output=True, text=True,
+                                 timeout=TIMEOUT_S).stdout
+        self.assertEqual([row for row in printed.splitlines() if row not in page.splitlines()], [])
+
+    def test_operations_have_the_flops_of_the_model(self):
+        for name, sizes in FULL.rates.items():
+            # The traffic has no head and no gradient of the features. It has their padding.
+            self.assertAlmostEqual(sum(one.flops for one in traffic.step(name)) /
+                                   model.flops_per_position(*sizes[:3]), 1, delta=0.005)
+
+    def test_a_block_moves_the_arrays_of_its_operations(self):
+        # In arrays of 64 tokens by dim, for a hidden width of twice dim: products 26 + 2 * 8, bias
+        # gradients 5 + 2, attention 4 + 7, norms 12.
+        for part, arrays in (("products", 42), ("bias gradients", 7), ("attention", 11), ("norms", 12)):
+            moved = sum(one.bytes for one in traffic.block(256, 512) if one.part == part)
+            self.assertEqual(moved // (2 * 64 * 256), arrays, part)
+
+    def test_no_target_is_above_its_ceiling(self):
+        for card in targets.BANDWIDTH:
+            for name in FULL.rates:
+                target, ceiling = targets.rates(name, card)
+                self.assertLess(target, ceiling, f"{name} on {card}")
 
 
 if __name__ == "__main__":
