@@ -4,7 +4,8 @@
     python3 bench/gpu/report.py FOLDER...
 
 Each FOLDER is an --out of bench/gpu/contact. Files of another commit than the first are refused. The
-figures file keeps what it has of the same commit. The exit code is 1 if a stage failed."""
+figures file keeps what it has of the same commit. On an H100 or H200, figures with a target are printed
+beside it (targets.py). The exit code is 1 if a stage failed."""
 import argparse
 import json
 import pathlib
@@ -12,6 +13,7 @@ import re
 import sys
 
 import kernels_hash
+import targets
 
 # The parts of a complete file.
 WHOLE = ("first", "checks", "sanitizer", "tests", "bits", "model", "benchmarks", "trace", "fed", "images",
@@ -48,6 +50,7 @@ class Report:
                  if stage.get(key)}
         self.found["stages"] = {**self.found.get("stages", {}), stage["stage"]: notes}
         self.found["times_the_best_peer"] = times_the_peer(self.found)
+        self.found["targets"] = targets.compared(self.found)
         self.found["incomplete"] = incomplete(self.found)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text(json.dumps(self.found, indent=1) + "\n")
@@ -114,6 +117,8 @@ def main():
     for stage in stages:
         for failure in stage["failures"]:
             print(f"{stage['stage']}: FAILED {failure}")
+    for figure, comparison in report.found["targets"].items():
+        print(f"{figure}: {targets.line(**comparison)}")
     print(f"wrote {report.path}; not measured: {', '.join(report.found['incomplete']) or 'nothing'}")
     return 1 if any(stage["failures"] for stage in stages) else 0
 

@@ -145,6 +145,39 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(ended.returncode, 2)
         self.assertIn("several commits: abc, def", ended.stderr)
 
+    H200 = {"device": "NVIDIA H200"}
+    RATES = {"model": {"large": {"deterministic": {"positions_per_second": 31_000}},
+                       "default": {"deterministic": {"left_out": "out of time"}},
+                       "tiny": {"deterministic": {"positions_per_second": 900_000}}}}
+
+    def test_a_figure_has_the_target_of_its_card_beside_it(self):
+        speeds = {"copy": 4000.0, "attention/bf16/4096x64x16x32": 2400.0, "layer_norm/bf16/64": 1.0,
+                  "attention_backward/bf16/4096x64x16x32": 1.0, "attention/bf16/2048x144x4x64": 1.0}
+        ended = self.run_report(
+            {**self.H200, "stage": "model", "results": self.RATES},
+            {**self.H200, "stage": "kernels", "results": {"benchmarks": [
+                {"benchmark": name, "gb_per_s": speed} for name, speed in speeds.items()]}},
+            {**self.H200, "stage": "peers", "results": {"peers": {"best": {
+                "tiny": {"positions_per_second": 600_000}}}}})
+        self.assertEqual(ended.stdout.splitlines()[:-1], [
+            "model.large: 31,000 positions/s; target 30,100, ceiling 48,400: reached",
+            "model.tiny: 900,000 positions/s; target 1,100,000, ceiling 1,930,000: missed",
+            "attention/bf16/4096x64x16x32: 0.60 of a copy; target 0.55, ceiling 1.00: reached",
+            "times_the_best_peer.tiny: 1.50 times; target 2.00: missed"])
+        found = json.loads((self.folder / "gpu.json").read_text())["targets"]
+        self.assertEqual(found["times_the_best_peer.tiny"],
+                         {"measured": 1.5, "target": 2, "ceiling": None, "unit": "times"})
+
+    def test_another_card_has_no_targets(self):
+        for device in ("NVIDIA A100-SXM4-80GB", "NVIDIA H100 PCIe", "NVIDIA H200 NVL",
+                       "NVIDIA GH200 480GB", "NVIDIA H100 80GB HBM3 MIG 1g.10gb", ""):
+            self.assertEqual(targets.compared({"device": device, **self.RATES}), {}, device)
+        self.assertEqual(targets.card_of("NVIDIA H100 80GB HBM3"), "H100")
+
+    def test_a_part_without_figures_is_not_compared(self):
+        self.assertEqual(targets.compared({**self.H200, "model": {"left_out": "out of time"},
+                                           "benchmarks": {"failed": "exit 1"}}), {})
+
 
 class TargetsTest(unittest.TestCase):
     def test_the_page_has_the_tables(self):
