@@ -28,7 +28,10 @@ ONCE = [name.format(type=kind) for kind in ("f32", "bf16") for name in (
     "boards_packed/{type}/5", "boards_i8/{type}/5", "boards_f32/{type}/5", "dropout/{type}/37x333",
     "images/patches/{type}", "images/pixels/{type}", "layer_norm/{type}/77x72",
     "layer_norm_residual/{type}/77x72", "layer_norm/{type}/77x1024", "loss_score/{type}",
-    "loss_classes/{type}", "loss_cross_entropy/{type}", "pool_mean/{type}", "pool_position/{type}")]
+    "loss_classes/{type}", "loss_cross_entropy/{type}", "pool_mean/{type}", "pool_position/{type}",
+    "narrow_linear/{type}")]
+# In bf16, 64 tokens have kernels of their own.
+ONCE += [f"attention/bf16/{width}/64_tokens" for width in (16, 32, 64)]
 ONCE += ["half/bf16", "half/fp16", "update_adamw/clipped"]
 
 
