@@ -18,8 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 LIMITS = ROOT / "kernels" / "sass_limits.tsv"
 SKIPPED = 77
 
-# The kernels whose name begins so must have an LDG.E.128. The number is the most global loads of
-# fewer than 16 bytes that their code may have.
+# Kernels whose names begin with one of these must have an LDG.E.128. The number is the maximum number
+# of global loads of fewer than 16 bytes in their code.
 VECTOR_LOADS = {
     "LayerNormKernel<": 0,
     "LayerNormBackwardKernel<": 2,
@@ -186,14 +186,14 @@ def find_tool(name):
 
 
 def version_of(objects):
-    """Returns the release of the nvcc that compiled the objects, as its compiler noted it there."""
+    """Returns the release of the nvcc that compiled the objects, as noted in them."""
     found = {match.decode() for path in objects for match in COMPILER.findall(path.read_bytes())}
     return "/".join(sorted(found))
 
 
 def written(kernels, version, table_version, limits):
     """Returns the limits with the sizes of these kernels. Architectures that were not built keep
-    theirs if they are of the same nvcc."""
+    their sizes if the table is of the same nvcc."""
     built = {kernel.code for kernel in kernels}
     kept = limits.items() if version == table_version else ()
     return {key: limit for key, limit in kept if key[1] not in built} | {

@@ -15,21 +15,21 @@ using reference::AttentionOptions;
 using reference::AttentionShape;
 
 constexpr double kUnit = kRounding<float>;
-// The sum of many independent roundings, each at most a unit of its result, stays within this times
-// the root of the sum of the squared results: about five standard deviations.
+// The error of many independent roundings is at most the root of the sum of the squared results,
+// times this factor: about five standard deviations.
 constexpr double kSpread = 2 * kUnit;
-// Exponentials that become zero because a float cannot hold them, times any factors.
+// The absolute error of a result with exponentials so small that a float rounds them to zero.
 constexpr double kVanished = 1e-30;
 
 double Square(double x) { return x * x; }
 
-// Returns the error of a sum of products that a kernel adds in this order.
+// A sum of products that a kernel adds in this order, and its error.
 template <typename T>
 class Sum {
  public:
   void Add(double term) {
     partial_ += term;
-    squares_ += Square(term) + Square(partial_);  // The product's rounding and the sum's.
+    squares_ += Square(term) + Square(partial_);  // Roundings of product and sum.
   }
   double value() const { return partial_; }
   double error() const { return kSpread * std::sqrt(squares_); }
@@ -38,8 +38,8 @@ class Sum {
   double partial_ = 0, squares_ = 0;
 };
 
-// On tensor cores, by the coarsest measured: in groups of 8, the sum so far and the products are
-// cut off a unit below the largest of the nine, and the result is cut off two units below itself.
+// A sum on the least exact tensor cores that were measured. In each group of 8 products, these and
+// the sum so far lose up to a unit of the largest of the nine each, and the result loses two units.
 template <>
 class Sum<Bf16> {
  public:
@@ -68,11 +68,12 @@ constexpr double kOperand = std::is_same_v<T, Bf16> ? 2 * kRounding<Bf16> : 0;
 // The last multiplication and the rounding to T.
 template <typename T>
 constexpr double kStored = 2 * kUnit + (std::is_same_v<T, Bf16> ? kRounding<Bf16> : 0);
-// An exponential is off by two units in the last place, each up to two roundings; then it is
-// rescaled and multiplied.
+// An exponential is off by two units in the last place, which are up to four roundings. Rescaling
+// and multiplying it adds the others.
 constexpr double kExponential = 8 * kUnit;
 
-// One sample and head. Arrays (n, n) are [query * n + key], arrays (n) are per query.
+// One sample and head. Arrays of n * n have the element [query * n + key], arrays of n one for each
+// query.
 template <typename T>
 class Head {
  public:
@@ -96,9 +97,10 @@ class Head {
     }
   }
 
-  // The errors of the probabilities are also in their sum: those of a probability that is nearly 1
-  // cancel. Two bounds hold. In `alike`, a row's sum changes all terms alike, whatever the terms
-  // are; in `apart`, a probability's own error is taken out of the sum's.
+  // The error of a probability is also an error of the row's sum, and both cancel if the
+  // probability is nearly 1. Two bounds hold, and the result is the smaller one. `alike` takes the
+  // sum's error as a common factor of all terms. `apart` subtracts each probability's own error
+  // from the sum's.
   double Out(size_t i, size_t d) const {
     Sum<T> sum;
     double alike = 0, apart = 0, by_terms = 0;
@@ -149,7 +151,7 @@ class Head {
     return Finish(sum, squares);
   }
 
-  // A score's gradient, and its error before it is rounded to an operand.
+  // The gradient of a score, and its error before it is rounded as an operand.
   double ds(size_t i, size_t j) const { return ds_[i * n_ + j]; }
   double ScoreGradient(size_t i, size_t j) const {
     const size_t at = i * n_ + j;
@@ -166,8 +168,8 @@ class Head {
     return std::sqrt(squares) + sum.error() + kStored<T> * std::abs(sum.value()) + kVanished;
   }
 
-  // The absolute errors of the scores, which are relative errors of the probabilities; and that
-  // which the probabilities of a row have in common, by their sum.
+  // Finds the absolute errors of the scores, which are relative errors of the probabilities, and
+  // the error of the row's sum, which all probabilities of the row share.
   void FindScoreErrors(size_t i) {
     std::vector<Sum<T>> dots(n_);
     std::vector<double> scores(n_);
@@ -231,8 +233,8 @@ AttentionErrors ErrorsOfAttention(const std::vector<double>& qkv, const std::vec
   const size_t n = shape.tokens, width = shape.width();
   AttentionErrors errors{std::vector<double>(dout.size()), std::vector<double>(qkv.size()),
                          std::vector<double>(dbias.size())};
-  std::vector<double> sums = dbias;  // And the sums of squares of partial sums and of errors.
-  std::vector<double> squares(dbias.size());
+  std::vector<double> sums = dbias;
+  std::vector<double> squares(dbias.size());  // Sums of squared errors.
   for (size_t b = 0; b < shape.samples; ++b) {
     for (size_t h = 0; h < shape.heads; ++h) {
       const AttentionHead<double> place(qkv.data(), shape, options, b, h);

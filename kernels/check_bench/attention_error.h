@@ -14,8 +14,8 @@ struct AttentionErrors {
   std::vector<double> out, dqkv, dbias;
 };
 
-// For kernels whose operands are T. Arrays as in reference/attention.h; `dbias` has the values to
-// which the kernel adds its gradient, or is empty.
+// For kernels whose operands are T. The arrays are those of reference/attention.h; `dbias` has the
+// values to which the kernel adds its gradient, or is empty.
 template <typename T>
 AttentionErrors ErrorsOfAttention(const std::vector<double>& qkv, const std::vector<double>& dout,
                                   const reference::AttentionShape& shape,

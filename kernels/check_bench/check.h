@@ -80,12 +80,12 @@ bool SameBytes(const std::vector<T>& a, const std::vector<T>& b) {
 
 double RootMeanSquare(const std::vector<double>& values);
 
-// The largest difference between the two, beyond `allowed` (of the same size). Each is divided by
-// the expected value or by the root mean square of all expected values, whichever is larger: small
+// The largest difference between the two, less its element of `allowed`. Each is divided by the
+// expected value or by the root mean square of all expected values, whichever is larger: small
 // values next to large ones are sums that nearly cancel.
 double LargestError(const std::vector<double>& actual, const std::vector<double>& expected,
                     const std::vector<double>& allowed);
-// The largest difference between the two, each divided by its own of `errors`.
+// The largest difference between the two, each divided by its element of `errors`.
 double LargestMultiple(const std::vector<double>& actual, const std::vector<double>& expected,
                        const std::vector<double>& errors);
 
@@ -112,7 +112,8 @@ class Checker {
   void Bound(const std::string& what, double error, double derived) {
     outcomes_.push_back({name_, what, error, margin_ * derived});
   }
-  // `derived` is the error of `actual`, as of LargestError(), before its last rounding to T.
+  // `derived` is the error of `actual`, in the sense of LargestError(), without the last rounding
+  // to T.
   template <typename T>
   void Close(const std::string& what, const std::vector<T>& actual,
              const std::vector<double>& expected, double derived) {
@@ -120,7 +121,7 @@ class Checker {
     std::transform(actual.begin(), actual.end(), rounding.begin(), HalfUnit<T>);
     Bound(what, LargestError(ToDoubles(actual), expected, rounding), derived);
   }
-  // `derived` has an error for each element, its last rounding included.
+  // `derived` has an error for each element, which includes the last rounding to T.
   template <typename T>
   void Within(const std::string& what, const std::vector<T>& actual,
               const std::vector<double>& expected, const std::vector<double>& derived) {

@@ -15,10 +15,11 @@ struct Pair {
   std::vector<double> expected() const { return std::vector<double>(x.size()); }
 };
 
-// Up to |x| = 6. In GELU's slope, s + x s (1 - s) u' with a sigmoid s that is off by 1.5 roundings,
-// 1 - s is multiplied by x u': 33 at x = 4.9, and s is exactly 1 above. That is 50 roundings. All
-// others are at most 14: those of u, nine of them, times x u s (1 - s)' < 0.5; the exponential's
-// four, times 0.2; and the final products and sums. Values have fewer.
+// The error of GELU and its slope for |x| up to 6. The slope is s + x s (1 - s) u', with a sigmoid
+// s that is off by 1.5 roundings. 1 - s is multiplied by x u', which is 33 at x = 4.9; above that,
+// s is exactly 1. So these are 50 roundings. The others are at most 14: nine of u, whose factor is
+// less than 0.5; four of the exponential, times 0.2; and those of the final products and sums. GELU
+// itself has fewer.
 constexpr double kGelu = 64 * kRounding<float>;
 
 template <typename T>
@@ -39,7 +40,7 @@ void CheckGelu(Checker& checker, reference::GeluForm form, size_t count) {
   checker.Close("dx", a.dy.Read(), expected, kGelu);
 }
 
-// For each value, `roundings` of it in float and one in T.
+// Returns the error of each value: `roundings` roundings to float and one to T.
 template <typename T>
 std::vector<double> Roundings(double roundings, const std::vector<double>& values) {
   std::vector<double> errors;
@@ -50,8 +51,8 @@ std::vector<double> Roundings(double roundings, const std::vector<double>& value
 }
 
 // Where GELU is nearly zero, the kernel must still compute it as a product, not as a difference.
-// The exponent is up to 36 in base 2, the result of nine operations and constants: it is off by 9 *
-// 36 ln(2) = 225 roundings of the result. The exponential adds four and the other operations ten.
+// The exponent of 2 is up to 36. It is the result of nine operations and constants, so it is off by
+// 9 * 36 ln(2) = 225 roundings of the result. The exponential adds four, other operations add ten.
 template <typename T>
 void CheckGeluTail(Checker& checker, reference::GeluForm form) {
   std::vector<T> tail(1000);
@@ -60,7 +61,7 @@ void CheckGeluTail(Checker& checker, reference::GeluForm form) {
   Require(cuda::Gelu(x.data(), form, tail.size(), y.data(), nullptr), "gelu");
   Require(cuda::GeluBackward(dx.data(), x.data(), form, tail.size(), dx.data(), nullptr), "gelu");
   std::vector<double> value, slope;
-  for (double wide : ToDoubles(tail)) {  // In double, 1 + tanh would keep only six digits.
+  for (double wide : ToDoubles(tail)) {  // In double, 1 + tanh has only six digits.
     value.push_back(double(reference::GeluValue<long double>(wide, form)));
     slope.push_back(double(reference::GeluSlope<long double>(wide, form)));
   }
@@ -74,7 +75,7 @@ void CheckSum(Checker& checker, size_t count) {
   auto expected = ToDoubles(a.dy.initial());
   checker.RunTwice([&] { return cuda::Add(a.x.data(), count, a.dy.data(), nullptr); }, a.dy);
   reference::Add(ToDoubles(a.x.initial()).data(), count, expected.data());
-  checker.Close("sum", a.dy.Read(), expected, kRounding<float>);  // Then it is rounded to T.
+  checker.Close("sum", a.dy.Read(), expected, kRounding<float>);  // Without the rounding to T.
 }
 
 template <typename T>

@@ -22,7 +22,7 @@ void CheckShape(Checker& checker, const reference::ImageShape& shape, size_t str
   std::vector<double> packed(shape.samples * shape.patches() * values), expected(out.size());
   reference::NormalizeImages(bytes.data(), shape, pixels, packed.data());
   for (size_t i = 0; i < packed.size(); ++i) expected[i / values * stride + i % values] = packed[i];
-  // The product is up to 1.7 times as large as the patches typically are; then there is a sum.
+  // A product, up to 1.7 times as large as the patches typically are, and a sum.
   checker.Close("patches", out.Read(), expected, 3 * kRounding<float>);
 }
 

@@ -59,7 +59,7 @@ void CheckForward(Checker& checker, Case<T>& c, bool with_residual) {
   if (with_residual) {
     const auto residual = ToDoubles(c.residual.initial());
     for (size_t i = 0; i < input.size(); ++i) input[i] += residual[i];
-    checker.Close("sum", c.sum.Read(), input, kRounding<float>);  // Then it is rounded to T.
+    checker.Close("sum", c.sum.Read(), input, kRounding<float>);  // Without the rounding to T.
     input = ToDoubles(c.sum.Read());  // The kernel normalises the rounded sum.
   }
   std::vector<double> y(input.size()), mean(c.rows), rstd(c.rows);
@@ -105,8 +105,8 @@ void CheckLargeMean(Checker& checker, size_t dim) {
                        mean.data(), rstd.data());
   checker.Close("mean", c.mean.Read(), mean, kRow);
   checker.Close("rstd", c.rstd.Read(), rstd, kRow);
-  // An error of the mean is one of every value: 37 roundings of 1,000, whose sum is about the root
-  // of their number, and that of the mean itself.
+  // Each value has the error of the mean: 37 roundings of numbers near 1,000, which add up to about
+  // sqrt(37) of them, and the rounding of the mean itself.
   checker.Close("y", c.y.Read(), y, 8 * 1000 * kRounding<float>);
 }
 
@@ -173,7 +173,7 @@ void CheckLayerNorms(Checker& checker) {
   }
   if (checker.Begin("layer_norm/refuses_addresses_between_vectors")) {
     Case<float> c(1, 8);
-    for (size_t late : {0, 1}) {  // The scale lies between vectors, then the offset does.
+    for (size_t late : {0, 1}) {  // First the scale lies between vectors, then the offset.
       checker.True("cudaErrorInvalidValue",
                    cuda::LayerNorm(c.x.data(), c.gamma.data() + 1 - late, c.beta.data() + late,
                                    1e-5f, 1, 4, c.y.data(), c.mean.data(), c.rstd.data(),

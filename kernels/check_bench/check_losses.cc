@@ -37,8 +37,9 @@ std::vector<double> Column(size_t column, const std::vector<double>& results) {
 }
 
 // The error of a softmax's probability or its logarithm, for logits of up to `size`. Exponents, and
-// the difference of the largest and the target's logit, are up to twice as large: a rounding each.
-// The exponentials add 4 roundings, their sum 9, the logarithm 10, other operations 3.
+// the difference between the largest logit and the target's, are up to twice as large as logits;
+// each is rounded once. The exponentials add 4 roundings, their sum 9, the logarithm 10, other
+// operations 3.
 double SoftmaxError(double size) { return (4 * size + 26) * kRounding<float>; }
 
 template <typename T>
@@ -142,7 +143,7 @@ void CheckScore(Checker& checker, size_t rows, size_t stride, double size = 1) {
       prediction);
   std::vector<double> expected(rows), gradient(rows * stride);
   reference::Score(ToDoubles(scores.initial()).data(), stride, rows, expected.data());
-  // Two units in the last place, each up to two roundings.
+  // tanh is off by two units in the last place, which are up to four roundings.
   checker.Close("prediction", prediction.Read(), expected, 4 * kRounding<float>);
   checker.RunTwice(
       [&] {
@@ -153,8 +154,8 @@ void CheckScore(Checker& checker, size_t rows, size_t stride, double size = 1) {
   const auto p = ToDoubles(prediction.Read());
   reference::ScoreBackward(p.data(), ToDoubles(target.initial()).data(),
                            ToDoubles(weight.initial()).data(), rows, stride, gradient.data());
-  // Three products and a difference, and 1 - p * p: where p is nearly 1, half a rounding of 1,
-  // times 2 |p - target| |weight| < 4.
+  // Three products and a difference have 4 roundings. Where p is nearly 1, 1 - p * p adds half a
+  // rounding of 1, times 2 |p - target| |weight| < 4.
   checker.Close("dscores", dscores.Read(), gradient,
                 (4 + 2 / RootMeanSquare(gradient)) * kRounding<float>);
 }

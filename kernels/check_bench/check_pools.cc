@@ -5,8 +5,8 @@
 namespace penstock::check_bench {
 namespace {
 
-// The longest sum has 1,001 rows in 31 parts: a group adds 2 rows, the first one adds 31 groups,
-// then 4 parts and 7 groups of them. Its last sum is with the initial value.
+// The longest sum has 1,001 rows in 31 parts. A value of it takes part in up to 45 additions: of 2
+// rows in a group, 31 groups, 4 parts, 7 groups of parts, and the initial value.
 constexpr double kSums = 48 * kRounding<float>;
 
 template <typename T>
@@ -59,7 +59,7 @@ void CheckAll(Checker& checker) {
     for (size_t columns : {64, 72, 128, 136})
       CheckPosition<T>(checker, 203, columns);  // Uses few lanes.
     CheckPosition<T>(checker, 77, 64 * 24);
-    // Sums more parts than a thread loads at a time, and some that are left over.
+    // There are more parts than a thread loads at a time, and some are left over.
     CheckPosition<T>(checker, 3001, 8);
   }
 }

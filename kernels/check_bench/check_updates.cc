@@ -51,21 +51,21 @@ double CheckNorm(Checker& checker, Case& c) {
                                   nullptr);
       },
       c.norm);
-  long double squares = 0;  // In double, the sum of 5,003 would be the less exact one.
+  long double squares = 0;  // A sum of 5,003 doubles is less exact than the kernel's.
   for (double g : ToDoubles(c.gradient.initial())) squares += static_cast<long double>(g) * g;
   const auto expected = static_cast<double>(std::sqrt(squares));
-  // Up to 40 sums in double in a row.
+  // A value takes part in up to 40 additions in double.
   checker.Close("norm", c.norm.Read(), {expected}, 40 * 0x1p-53);
   return expected;
 }
 
-// One value each of a parameter, or one array each.
+// A parameter and its moments, or an array of each.
 template <typename T>
 struct State {
   T parameter, m, v;
 };
 
-// The reference's results in double, and how far those in float may be from them.
+// The reference's results in double, and how far the kernel's may be from them.
 struct Expected {
   State<std::vector<double>> result, error;
 };
@@ -75,7 +75,7 @@ struct Expected {
 State<double> ErrorsOf(const reference::AdamwScalars<double>& s, double g, const State<double>& old,
                        const State<double>& result) {
   constexpr double kUnit = kRounding<float>, kVanished = 0x1p-126;
-  // As floats, beta1 and beta2 are off, and so are the weights of m and g, of v and g * g.
+  // The errors of beta1 and beta2 as floats. The weights of g and of g * g have the same errors.
   const double beta1 = std::abs(static_cast<float>(s.beta1) - s.beta1);
   const double beta2 = std::abs(static_cast<float>(s.beta2) - s.beta2);
   const double m = beta1 * std::abs(old.m - g) +
@@ -130,7 +130,8 @@ Expected CheckCase(Checker& checker, Case& c, const Rates& rates) {
   checker.Within("parameter", c.parameter.Read(), e.result.parameter, e.error.parameter);
   checker.Within("m", c.m.Read(), e.result.m, e.error.m);
   checker.Within("v", c.v.Read(), e.result.v, e.error.v);
-  checker.Close("copy", c.copy.Read(), ToDoubles(c.parameter.Read()), 0);  // It is only rounded.
+  // The copy has only the last rounding.
+  checker.Close("copy", c.copy.Read(), ToDoubles(c.parameter.Read()), 0);
   return e;
 }
 

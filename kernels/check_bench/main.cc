@@ -132,7 +132,7 @@ void List() {
 // Prints the failures and returns their number.
 int PrintChecks(const std::vector<Outcome>& outcomes) {
   int failures = 0;
-  const Outcome* closest = nullptr;  // To its bound; exact comparisons have none.
+  const Outcome* closest = nullptr;  // The one nearest to its bound; exact ones have none.
   for (const Outcome& o : outcomes) {
     const bool is_closer =
         closest == nullptr || o.error * closest->bound > closest->error * o.bound;

@@ -53,7 +53,7 @@ cudaError_t Launch(const AttentionArguments<T>& a, cudaStream_t stream) {
 template <typename T, int kDim>
 cudaError_t Launch(const AttentionArguments<T>& a, cudaStream_t stream) {
   const bool extras = a.bias != nullptr || a.dropout.active() || a.dbias != nullptr;
-  if constexpr (sizeof(T) == 2) {  // Float is for comparisons, and its kernels are long.
+  if constexpr (sizeof(T) == 2) {  // Not float, which is for comparisons only.
     if (a.tokens == kFixedTokens) {
       return extras ? Launch<T, kDim, true, kFixedTokens>(a, stream)
                     : Launch<T, kDim, false, kFixedTokens>(a, stream);

@@ -1,6 +1,6 @@
 // The emulation's arithmetic, as far as a GPU's differs from a CPU's. A program links one of two:
 // exact_arithmetic.cc, whose errors are as small as a float allows, or inexact_arithmetic.cc, whose
-// errors are as large as NVIDIA documents them.
+// errors are as large as NVIDIA's documentation allows.
 #ifndef PENSTOCK_KERNELS_SIMT_ARITHMETIC_H_
 #define PENSTOCK_KERNELS_SIMT_ARITHMETIC_H_
 
@@ -20,7 +20,7 @@ float Erfc(float x);
 // c plus the products of 16 pairs of bf16 values, as a tensor core adds them.
 float AddProducts(float c, const float (&x)[16], const float (&y)[16]);
 
-// While it lives, kernels run: inexact arithmetic then reads and writes subnormal numbers as zeros.
+// Lives while kernels run. Inexact arithmetic then reads and writes subnormal numbers as zeros.
 class KernelArithmetic {
  public:
   KernelArithmetic();

@@ -21,9 +21,9 @@ namespace penstock::simt {
 // A block has 48 KiB of shared memory unless its kernel's attribute allows more.
 inline constexpr unsigned kSharedWithoutAsking = 48 * 1024;
 
-// Lets blocks of the kernel have as much as this device has, and not only what this launch needs: a
-// graph that was captured with more must stay valid. The runtime remembers the limit for each
-// kernel, and so does this.
+// Raises the kernel's limit of shared memory to all that this device has. A launch may need less,
+// but a graph that was captured with more must stay valid. The runtime keeps the limit, so it is
+// raised once for each kernel and device.
 inline cudaError_t AllowAllShared(const void* kernel) {
   static OncePerKernel allowed;
   int device = 0;

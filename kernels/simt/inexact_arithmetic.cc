@@ -16,12 +16,12 @@ namespace penstock::simt {
 namespace {
 
 // Errors in units of the last place. Exp2: PTX ISA, ex2.approx. The others: CUDA C++ Programming
-// Guide, "Mathematical Functions", single precision without --use_fast_math; Exp there has 1 or 2
-// by version.
+// Guide, "Mathematical Functions", single precision without --use_fast_math. Its versions give
+// Exp 1 or 2.
 constexpr uint32_t kExpUnits = 2, kLogUnits = 1, kTanhUnits = 2, kErfcUnits = 4;
 
-// `exact`, rounded to float and then moved by `units` of its last place. Zero, infinity and NaN
-// stay: they are the results of arguments for which NVIDIA documents them.
+// `exact`, rounded to float and then moved by `units` of its last place. Zero, infinity and NaN are
+// not moved, because NVIDIA documents the arguments that give them.
 float Off(float argument, double exact, uint32_t units) {
   const auto rounded = static_cast<float>(exact);
   const auto bits = std::bit_cast<uint32_t>(rounded), magnitude = bits & 0x7fffffff;

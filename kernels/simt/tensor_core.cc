@@ -22,10 +22,10 @@ float Truncated(double x) {
   return std::abs(double{rounded}) > std::abs(x) ? std::nextafter(rounded, 0.0f) : rounded;
 }
 
-// Returns c and the sum of a group of products of x and y.
+// Returns c plus a group of products of x and y.
 float AddGroup(const TensorCore& core, float c, const float* x, const float* y) {
   double products[16], exact = c;
-  // A product's exponent is the sum of its factors' exponents: its significand is below 4.
+  // A product's exponent is the sum of its factors' exponents, so its significand is below 4.
   int largest = c == 0 ? core.least_exponent : ExponentOf(c);
   for (int i = 0; i < core.group; ++i) {
     exact += products[i] = double{x[i]} * double{y[i]};

@@ -12,7 +12,7 @@ namespace penstock::simt {
 struct TensorCore {
   int group;
   int extra_bits;
-  int least_exponent;  // To which they are aligned at least.
+  int least_exponent;  // Used if the largest exponent is lower.
 };
 inline constexpr TensorCore kAmpere = {8, 1, -132};   // sm_80.
 inline constexpr TensorCore kHopper = {16, 2, -133};  // sm_90.
