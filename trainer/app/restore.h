@@ -30,7 +30,7 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string&
                                                               const CheckpointFolder* folder);
 
 // Loads the file that --checkpoint names. kNotFound: there is no such file; the message names the
-// option. Other errors as LoadCheckpoint().
+// option. Other errors are those of LoadCheckpoint().
 absl::StatusOr<Checkpoint> LoadNamedCheckpoint(const std::string& path);
 
 // Whether the algorithms for matrix products in `then` mean anything to a backend that describes
@@ -48,8 +48,8 @@ void ForgetOtherTargets(const CheckpointInfo& then, CheckpointInfo& now);
 // says on stderr that best.ckpt stays.
 void TellOfLaterBest(const CheckpointFolder& folder, const CheckpointInfo& now);
 
-// Makes `backend` use the matrix-product algorithms of `then` if it can. If not, it chooses anew,
-// and CheckSameBits() says that they differ.
+// Makes `backend` use the matrix-product algorithms of `then` if it can. If not, the backend
+// chooses anew, and CheckSameBits() says that the algorithms differ.
 absl::Status AdoptOrChooseGemmPlan(const CheckpointInfo& then, Backend& backend);
 
 // Explains why the data cannot continue from a checkpoint's cursor. Adds to `failed` the

@@ -128,8 +128,8 @@ class Backend {
   virtual const ParameterTable& table() const = 0;
   virtual size_t shards() const = 0;  // Number of virtual shards of all ranks.
   virtual BackendDescription Describe() const = 0;
-  // Chooses how to compute products, by their time where that may decide. One rank calls this, and
-  // the others adopt its plan. Call it before the state is set and before the first step.
+  // Chooses how to compute products. May time them if results may depend on that. One rank calls
+  // this, and the others adopt its plan. Call it before the state is set and before the first step.
   virtual absl::Status ChooseGemmPlan() { return absl::OkStatus(); }
   // Makes later products use `plan`, the gemm_plan that another rank or run described. Call it
   // before the first step. kFailedPrecondition: this backend cannot follow the plan; nothing

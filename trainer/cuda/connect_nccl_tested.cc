@@ -38,7 +38,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> ConnectNcclTested(
     PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<CapturingCommunicator> ranks,
                               ConnectNccl(info, store, nccl, stream, options, mode));
     const absl::Status tried = ranks->TryGraph(options.connect_timeout);
-    // Another rank may begin, and find its error, that much later.
+    // Another rank may begin later, and needs time to find its error.
     failed = Agree(info, store, mode, tried, 3 * options.connect_timeout);
     if (failed.ok()) return ranks;
     PENSTOCK_RETURN_IF_ERROR(store.lost());

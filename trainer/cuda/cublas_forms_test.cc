@@ -25,7 +25,7 @@ using Size = ProductSize;
 
 class ProductFormTest : public CublasGemmTest {};
 
-// Its rows are not multiples of 8 numbers.
+// The rows of the GELU's input are not multiples of 8 numbers.
 TEST_F(ProductFormTest, AGeluOfOddWidthIsLeftToAKernel) {
   ExpectRightInParts(Kind::kLinearGelu, {7, 8, 5}, /*bf16=*/true);
   ExpectRightInParts(Kind::kLinearBackwardGelu, {7, 9, 8}, /*bf16=*/true);
@@ -39,7 +39,7 @@ TEST_F(ProductFormTest, AGeluInFp32IsLeftToAKernel) {
   EXPECT_THAT(gemm().Plan(), Not(HasSubstr("GELU")));
 }
 
-// Releases differ in how they refuse a product. Success then comes without an algorithm.
+// Releases differ in how they refuse a product. Some report success, but offer no algorithm.
 constexpr cublasStatus_t kRefusals[] = {CUBLAS_STATUS_NOT_SUPPORTED, CUBLAS_STATUS_INVALID_VALUE,
                                         CUBLAS_STATUS_SUCCESS};
 

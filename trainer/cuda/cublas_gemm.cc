@@ -18,10 +18,10 @@ namespace penstock {
 
 struct CublasGemm::Entry {
   enum class Form : uint8_t { kWhole, kParts, kKernel } form = Form::kWhole;
-  std::unique_ptr<CublasProduct> product = nullptr;  // The rest is for kWhole.
+  std::unique_ptr<CublasProduct> product = nullptr;  // For kWhole, like the next two.
   std::vector<CublasProduct::Algorithm> candidates = {};
   CublasProduct::Algorithm algorithm = {};
-  double seconds = 0;  // Of the fastest; 0 if it was not timed. For every form.
+  double seconds = 0;  // The least measured, of any form; 0 if it was not timed.
 };
 
 namespace {
@@ -30,7 +30,8 @@ namespace {
 constexpr double kLeastGain = 0.98;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// Its tanh may be the GPU's approximation, 5e-4 away: mere rounding in bf16, but an error in fp32.
+// cuBLASLt's tanh may be the GPU's approximation, which is off by 5e-4. bf16 rounds by more than
+// that; in fp32 it is an error.
 bool HasInexactGelu(const DeviceOp& op) {
   return !op.bf16 &&
          (op.kind == DeviceOpKind::kLinearGelu || op.kind == DeviceOpKind::kLinearBackwardGelu);
@@ -115,7 +116,7 @@ absl::Status CublasGemm::TryWhole(const DeviceOp& op, Entry& entry, cudaStream_t
 
 absl::Status CublasGemm::Try(const DeviceOp& op, cudaStream_t stream) {
   const auto at = entries_.find(ProductKey::Of(op));
-  if (at == entries_.end()) return Run(op, stream);  // Reports the error.
+  if (at == entries_.end()) return Run(op, stream);  // Returns the error.
   if (at->second.form == Entry::Form::kWhole) {
     const absl::Status tried = TryWhole(op, at->second, stream);
     if (!absl::IsUnimplemented(tried)) return tried;
@@ -196,8 +197,8 @@ std::string CublasGemm::Plan() const {
   return FormatGemmPlan(plan);
 }
 
-// A product that is not in the plan has its parts there, as in plans of releases that had no
-// products in parts.
+// A plan has the parts of a product instead of the product itself, like plans of releases that had
+// no products in parts.
 void CublasGemm::AddToPlan(const DeviceOp& op, GemmPlan& plan) const {
   const ProductKey key = ProductKey::Of(op);
   const Entry& entry = entries_.at(key);

@@ -51,8 +51,8 @@ int64_t ColumnsBeforeGelu(const DeviceOp& op) {
 }
 
 // The address of the epilogue's vectors that is used to choose or check an algorithm, because
-// cuBLASLt derives their alignment from it. It is a multiple of 16 bytes and no more, which arenas
-// guarantee, independent of the first operation of these sizes.
+// cuBLASLt derives their alignment from it. It is a multiple of 16 bytes, which arenas guarantee,
+// but not of 32. So the choice does not depend on the first operation of these sizes.
 const void* PromisedAddress() {
   alignas(32) static const char place[32] = {};
   return place + 16;
@@ -71,7 +71,7 @@ absl::Status Prefer(decltype(&cublasLtMatmulPreferenceSetAttribute) set_preferen
       set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions, "limiting the reduction schemes");
   status.Update(
       set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes, "limiting the workspace"));
-  // By default it would assume 256 bytes; arenas guarantee 16.
+  // cuBLASLt assumes 256 bytes by default, but arenas guarantee only 16.
   for (cublasLtMatmulPreferenceAttributes_t attribute :
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {

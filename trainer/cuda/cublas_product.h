@@ -17,8 +17,8 @@
 
 namespace penstock {
 
-// kUnimplemented: the library refuses. Releases differ in whether they call an unsupported product
-// unsupported or an invalid value, so both mean that.
+// kUnimplemented: the library refuses. Some releases report an unsupported product as such, and
+// others as an invalid value, so both codes mean that.
 absl::Status CublasStatus(cublasStatus_t status, absl::string_view what);
 
 // Not thread-safe.
@@ -34,8 +34,8 @@ class CublasProduct {
   CublasProduct(const CublasProduct&) = delete;
   CublasProduct& operator=(const CublasProduct&) = delete;
 
-  // The algorithms that the library offers and does not refuse, the one it takes for the fastest
-  // first. kUnimplemented: there is none.
+  // The algorithms that the library offers and does not refuse, in its order: it expects the first
+  // one to be the fastest. kUnimplemented: there is none.
   absl::StatusOr<std::vector<Algorithm>> Candidates(size_t workspace_bytes) const;
   // kUnimplemented: this GPU and library cannot run the algorithm, or it needs more workspace.
   absl::Status Check(const Algorithm& algorithm, size_t workspace_bytes) const;

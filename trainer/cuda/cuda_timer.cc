@@ -59,7 +59,8 @@ class TimedGraph {
 
 }  // namespace
 
-// The first run may load code, which a graph cannot; the first launch brings the graph to the GPU.
+// Two runs do not count. The first may load code, which is not possible in a graph, and the first
+// launch brings the graph to the GPU.
 absl::StatusOr<double> TimeOnGpu(cudaStream_t stream, absl::FunctionRef<absl::Status()> run) {
   PENSTOCK_RETURN_IF_ERROR(run());
   TimedGraph graph(stream);

@@ -16,8 +16,8 @@
 
 namespace penstock {
 
-// The thread is started early: after an exchange breaks, starting one may fail. It ends one
-// communicator, once. One user at a time.
+// The thread is started early, because starting it may fail after an exchange breaks. It ends one
+// communicator, once. Not thread-safe: only one thread may use this at a time.
 class NcclAborter {
  public:
   // kResourceExhausted: no thread can be started.

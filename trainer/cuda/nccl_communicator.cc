@@ -92,7 +92,7 @@ class NcclCommunicator final : public CapturingCommunicator {
   DeviceStream& stream_;
   const WaitOptions options_;
   const NcclMode mode_;
-  absl::Duration timeout_;            // Of an exchange.
+  absl::Duration timeout_;            // Time limit of an exchange.
   std::unique_ptr<LateWatch> watch_;  // Set by Connect().
   NcclLibrary::Comm comm_ = nullptr;  // Null before connecting and after Abort().
   DeviceStream::Memory marks_;        // Memory for barriers, one byte per rank.
@@ -244,7 +244,7 @@ absl::Status NcclCommunicator::Post(const Travelling& travelling) {
   return posted.ok() ? closed : posted;
 }
 
-// A blocking communicator connects to ranks here that it has not talked to yet.
+// Here a blocking communicator connects to ranks that it has not talked to yet.
 absl::Status NcclCommunicator::CloseGroup() {
   return RunCall("ncclGroupEnd", timeout_, EndOfComm(), [&] { return nccl_.group_end(); });
 }
@@ -263,7 +263,7 @@ absl::Status NcclCommunicator::RunCall(const char* function, absl::Duration time
   };
   const absl::Status status =
       aborter_->Guard(look, std::move(end), [&] { return nccl_.Check(call(), function); });
-  if (ended) comm_ = nullptr;  // `end` has it.
+  if (ended) comm_ = nullptr;  // `end` has ended it.
   return status;
 }
 
@@ -361,7 +361,7 @@ absl::Status NcclCommunicator::TryGraph(absl::Duration timeout) {
     stream_.EndGraph();
     return tried;
   }
-  has_queued_ = true;  // The abort waits for the graph.
+  has_queued_ = true;  // So the abort waits for the graph.
   const absl::Status ended = End(tried);
   stream_.EndGraph();
   aborter_->Join();

@@ -25,7 +25,7 @@ struct NcclMode {
   std::function<void(const absl::Status&)> on_stuck = nullptr;
 };
 
-// A communicator that can try whether graphs hold its exchanges.
+// A communicator that can test whether its exchanges work in a graph.
 class CapturingCommunicator : public Communicator {
  public:
   // Exchanges a few bytes within a graph. All ranks must call this before anything else. An error

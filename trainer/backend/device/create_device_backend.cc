@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// A node of a graph took about that much with CUDA 11.2; newer drivers take less.
+// With CUDA 11.2 a node of a graph takes about this much; newer drivers take less.
 constexpr size_t kGraphBytesPerOp = size_t{64} << 10;
 
 // `queues`: whether the ranks' exchanges can be queued.
@@ -148,7 +148,7 @@ absl::Status DeviceBackend::Prepare() {
   return device_state_->Prepare();
 }
 
-// Libraries have taken most of their memory by now: ranks are connected before.
+// Libraries have taken most of their memory by now, because the ranks are connected already.
 absl::Status DeviceBackend::ReserveMemory() {
   PENSTOCK_ASSIGN_OR_RETURN(const uint64_t free, device_->FreeBytes());
   const uint64_t before = device_->info().free_bytes;
@@ -160,13 +160,14 @@ absl::Status DeviceBackend::ReserveMemory() {
   return absl::OkStatus();
 }
 
-// Each slot has a graph, or shares one with its group. Operations outside the shards are few.
+// Each slot has a graph, or shares one with its group. Operations outside the shards are few,
+// and not counted.
 size_t DeviceBackend::OpsInGraphs() const {
   if (!options_.graphs) return 0;
   return merge_->num_shards() * (EvaluationSlot() * training_->num_ops() + inference_->num_ops());
 }
 
-// The memory is not in use yet.
+// Overwrites memory, which nothing uses yet.
 absl::Status DeviceBackend::TryProducts() {
   const ShardMemory memory = memory_->OfShard(0, 0);
   PENSTOCK_RETURN_IF_ERROR(training_->TryProducts(memory, *device_));

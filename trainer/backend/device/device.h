@@ -51,7 +51,7 @@ class Device {
   // none or they are unknown.
   virtual std::string OtherUsers() const { return ""; }
 
-  // Bytes that are free now. Less than info().free_bytes once libraries have taken memory.
+  // Bytes that are free now: fewer than info().free_bytes once libraries have taken memory.
   virtual absl::StatusOr<uint64_t> FreeBytes() { return info().free_bytes; }
 
   // Bytes of DeviceOp::workspace that an operation of this kind and these sizes needs.
@@ -60,7 +60,7 @@ class Device {
   // kUnimplemented: the device cannot run it.
   virtual absl::Status Prepare(const DeviceOp& op) = 0;
   // Queues a prepared product once on kCompute. A library may refuse a product only when it runs;
-  // the product is then run in another way from now on. kUnimplemented: there is none.
+  // the product is then run in another way from now on. kUnimplemented: there is no other way.
   virtual absl::Status Try(const DeviceOp& op) {
     (void)op;
     return absl::OkStatus();

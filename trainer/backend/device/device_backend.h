@@ -103,7 +103,7 @@ class DeviceBackend final : public Backend {
   const ParameterTable& table() const override { return layout_.model(); }
   size_t shards() const override { return shards_; }
   BackendDescription Describe() const override;
-  // Time decides with fast_reduction only: otherwise two runs must have the same bits.
+  // Times products with fast_reduction only: otherwise two runs must have the same bits.
   absl::Status ChooseGemmPlan() override;
   absl::Status AdoptGemmPlan(const std::string& plan) override;
   std::span<const float> predictions() const override { return own_predictions_; }

@@ -14,7 +14,7 @@ namespace penstock {
 // library. Empty bytes: a kernel of ours computes it.
 using GemmPlan = std::map<std::string, std::string>;
 
-// "NAME HEX; NAME HEX; NAME kernel".
+// Returns "NAME HEX; NAME HEX; NAME kernel".
 std::string FormatGemmPlan(const GemmPlan& plan);
 // kInvalidArgument: the text has another form, or names a product twice.
 absl::StatusOr<GemmPlan> ParseGemmPlan(absl::string_view text);

@@ -11,7 +11,7 @@ DeviceOperand With(DeviceOperand operand, Access access) {
   return operand;
 }
 
-// `op` with other operands.
+// Returns a product of the sizes and the type of `op`.
 DeviceOp Product(const DeviceOp& op, DeviceOpKind kind, std::vector<DeviceOperand> operands) {
   DeviceOp product = op;
   product.kind = kind;

@@ -18,14 +18,14 @@ namespace penstock {
 // that the bits depend on the algorithm.
 struct FakeAlgorithm {
   uint64_t id;
-  // Of A, B, C and D, in bytes; up to 16, also of their columns.
+  // Alignments of A, B, C and D in bytes. Columns need the same, up to 16.
   std::array<uint32_t, 4> alignments = {1, 1, 1, 1};
-  uint32_t vector_alignment = 1;  // Of the bias, and of the auxiliary matrix and its columns.
-  uint32_t parts = 1;             // If several, they lie side by side in the workspace, as floats.
+  uint32_t vector_alignment = 1;  // That of the bias, the auxiliary matrix and its columns.
+  uint32_t parts = 1;             // Several lie side by side in the workspace, as floats.
   cublasLtReductionScheme_t reduction = CUBLASLT_REDUCTION_SCHEME_NONE;
-  cublasStatus_t state = CUBLAS_STATUS_SUCCESS;  // Of a heuristic result.
-  double seconds = 1;  // Of a product; longer for others than DEFAULT and BIAS by epilogue_seconds.
-  double epilogue_seconds = 0;
+  cublasStatus_t state = CUBLAS_STATUS_SUCCESS;  // The state of the heuristic's result.
+  double seconds = 1;           // Time of a product with the epilogue DEFAULT or BIAS.
+  double epilogue_seconds = 0;  // Added with other epilogues.
 };
 
 // Thread-safe.
@@ -33,7 +33,7 @@ class FakeCublasLt {
  public:
   virtual ~FakeCublasLt() = default;
 
-  // Resets it to the state just after loading, with its own algorithms.
+  // Resets the library to its state just after loading, with its own algorithms.
   virtual void Reset() = 0;
   // Makes all later calls of `function` return `status`.
   virtual void Fail(const std::string& function, cublasStatus_t status) = 0;
@@ -56,7 +56,7 @@ class FakeCublasLt {
   virtual std::vector<uint64_t> used() = 0;
   // Handles, descriptions, layouts and preferences that were not destroyed.
   virtual size_t objects() = 0;
-  // The reason for its last own error.
+  // The reason for the last error that the fake itself returned.
   virtual std::string reason() = 0;
 
   // The controls of the library at `path`.

@@ -129,9 +129,9 @@ struct Comm {
   bool finishing = false;
   int groups = 0;
   bool blocking = false;
-  int posted = 0;                  // Groups.
-  std::atomic<int> references{0};  // From streams and graphs.
-  std::atomic<int> calls{0};       // Under way, and may block.
+  int posted = 0;                  // Number of groups that were posted.
+  std::atomic<int> references{0};  // Number of them from streams and graphs.
+  std::atomic<int> calls{0};       // Number of calls under way, which may block.
   std::thread worker;
   std::vector<std::thread> launches;
 

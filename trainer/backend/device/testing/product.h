@@ -22,8 +22,8 @@ struct ProductSize {
   size_t rows, in, out;
 };
 
-// Numbers in device memory, at a multiple of 16 bytes and no more unless stated otherwise. A
-// sanitizer detects the first byte beyond.
+// Numbers in device memory. Their address is a multiple of `alignment`, but not of twice as much. A
+// sanitizer detects an access to the first byte after them.
 class ProductArray {
  public:
   ProductArray(size_t count, bool bf16, uint64_t seed, size_t alignment = 16)
