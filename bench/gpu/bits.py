@@ -29,8 +29,7 @@ class Runs:
                       seconds_left=self.stage.seconds_left, ranks=ranks)
 
     def weights(self, *options, stop_at=None, ranks=1):
-        """Returns (losses of the last run, its checkpoint) of a training; in two runs if `stop_at` is
-        set."""
+        """Trains, in two runs if `stop_at` is set. Returns (losses of the last run, its checkpoint)."""
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             args = ("--checkpoint-dir", folder, *options)
             if stop_at:

@@ -1,5 +1,5 @@
-"""The stages `checks` and `kernels` of bench/gpu/contact: compares each kernel with its reference, looks
-at it with compute-sanitizer, and measures its bandwidth."""
+"""The stages `checks` and `kernels` of bench/gpu/contact: compares each kernel with its reference, runs it
+under compute-sanitizer, and measures its bandwidth."""
 import concurrent.futures
 import json
 import pathlib
@@ -57,7 +57,7 @@ def groups(names):
 
 
 def ending(ended):
-    """Returns how a process ended that wrote no results."""
+    """Returns how a process that wrote no results ended."""
     if ended.code is None:
         how = f"no end within {ended.seconds:.0f} s"
     elif ended.code < 0:
@@ -147,7 +147,7 @@ def sanitize(tool, name, program, check_name, stage):
 
 
 def sanitize_all(tool, program, stage, names):
-    """Runs each tool over one check of each kernel. A tool that refuses the first runs no other."""
+    """Runs each tool over one check of each kernel. If a tool refuses the first check, it runs no other."""
     for name in TOOLS:
         stage.begin(name)
         found = {names[0]: sanitize(tool, name, program, names[0], stage)}
@@ -184,7 +184,7 @@ def program_of(contact):
     if packed.exists():
         return packed
     contact.stage.begin("build of the kernels")
-    contact.stage.say(f"there is no {packed}: builds the kernels with Ninja")
+    contact.stage.say(f"there is no {packed}: building the kernels with Ninja")
     return build(contact.root, contact.state / "build",
                  "kernels_emulated" if contact.emulated else PROGRAM, contact.stage)
 

@@ -47,7 +47,7 @@ def server(setting, folder):
 
 
 def figures(found, batch, warm_up, server_seconds):
-    """Returns the figures of a training whose server took so much CPU time."""
+    """Returns the figures of a training. `server_seconds` is the CPU time of its server."""
     steps = [step["times_s"] for step in found["step_events"]][warm_up:]
     rate = batch / statistics.median(sum(step.values()) for step in steps)
     per_core = found["positions"] / server_seconds if server_seconds > 0 else None

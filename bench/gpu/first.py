@@ -1,5 +1,5 @@
-"""The stage `first` of bench/gpu/contact: checks that the GPU trains, and like the CPU. Each part uses one
-thing more than the part before it, so the first failure tells what is broken."""
+"""The stage `first` of bench/gpu/contact: checks that the GPU trains as the CPU does. Each part uses one
+feature more than the part before it, so the first failure tells what is broken."""
 import dataclasses
 import json
 import pathlib

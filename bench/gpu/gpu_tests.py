@@ -1,5 +1,5 @@
 """The stage `tests` of bench/gpu/contact: runs each test of trainer_gpu_test in a process of its own, so
-that one that breaks the device leaves the others."""
+that a test that breaks the device does not affect the others."""
 import processes
 from checks import ending
 

@@ -23,7 +23,7 @@ CLASSES = len(PATTERNS)
 
 
 def make(programs, folder, pictures):
-    """Draws so many pictures of each class, and packs and indexes them."""
+    """Draws this number of pictures of each class, and packs and indexes them."""
     rng = random.Random(1)
     for name, pattern in PATTERNS.items():
         (folder / "photos" / name).mkdir(parents=True, exist_ok=True)

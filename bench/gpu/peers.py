@@ -1,8 +1,8 @@
 """The stage `peers` of bench/gpu/contact: the same models in PyTorch, in each mode of torch.compile with
 each backend of SDPA.
 
-All combinations take longer than a stage, mostly to compile. So each model with one backend is a
-process of its own, and the next run of the stage continues behind those that are done.
+All combinations together take longer than a stage, mostly for compiling. So each model with one backend
+is a process of its own, and the next run of the stage continues after those that are done.
 """
 import json
 

@@ -3,8 +3,8 @@
 
     python3 bench/gpu/report.py FOLDER...
 
-Each FOLDER is an --out of bench/gpu/contact. Files of another commit than the first are refused. The
-figures file keeps what it has of the same commit. On an H100 or H200, figures with a target are printed
+Each FOLDER is an --out of bench/gpu/contact. Files of several commits are refused. If the figures file
+is of the same commit, its other results are kept. On an H100 or H200, figures with a target are printed
 beside it (targets.py). The exit code is 1 if a stage failed."""
 import argparse
 import json

@@ -5,7 +5,7 @@ import pathlib
 import threading
 import time
 
-MOST_LOG = 15 << 20  # Size limit in bytes. Files of more than 16 MiB may not come back.
+MOST_LOG = 15 << 20  # Size limit in bytes: a file is easy to copy if it has at most 16 MiB.
 SAYS_AT_MOST = 60  # Number of failures that are printed. The file has all of them.
 
 

@@ -9,7 +9,7 @@ import tempfile
 from model import put
 from training import missing, train
 
-MOST_FILE = 15 << 20  # Size limit in bytes. Files of more than 16 MiB may not come back.
+MOST_FILE = 15 << 20  # Size limit in bytes: a file is easy to copy if it has at most 16 MiB.
 NVTX_STEPS = 3
 
 
@@ -66,7 +66,7 @@ def nvtx(setting, model, stage):
         if not seen.exists():
             return {"failed": "the program did not load the tool of NVTX_INJECTION64_PATH"}
         counts = collections.Counter(seen.read_text().split("\n")[:-1])
-    # The range of one more step begins, which finds that the training ends.
+    # One more range may begin: that of a step that finds the end of the training.
     if not NVTX_STEPS <= counts.get("step", 0) <= NVTX_STEPS + 1:
         return {"failed": f"{counts.get('step', 0)} ranges `step` in {NVTX_STEPS} steps: {dict(counts)}"}
     return {"ranges": dict(counts)}

@@ -14,9 +14,9 @@ PRECISION = "bf16"
 SAMPLE_RECORDS = 20_000
 # Part of the message if the GPU has too little memory. This is no failure.
 NO_MEMORY = "training takes"
-# Time limit of a training in seconds. A training that takes longer hangs.
+# Time limit of a training in seconds. A training that takes longer counts as hung.
 LIMIT = 90
-# Options that make the loss smooth. One that jumps would amplify rounding.
+# Options that make the loss smooth, because a loss that jumps amplifies rounding.
 SEED = 5
 GENTLY = ("--seed", SEED, "--clip-norm", 1, "--lr", 1e-4, "--warmup-steps", 10)
 

@@ -41,9 +41,9 @@ def output(*command):
 
 
 def linked(build, program):
-    """Returns the archives that the linker gets, without those of this build, and what g++ adds. A map
-    of the linker would leave out archives of which nothing is used, but mold 1.10 cannot write one
-    for a program with --defsym."""
+    """Returns the archives that the linker gets, without those of this build, and those that g++ adds.
+    Some of them may be unused. A map of the linker names only the used ones, but mold 1.10 cannot write
+    a map for a program with --defsym."""
     commands = output("ninja", "-C", build, "-t", "commands", program).splitlines()
     link = next(line for line in commands if f" -o bin/{program} " in line)
     paths = {(build / name).resolve() for name in re.findall(r"(?<=\s)[^\s=]+\.a(?=\s|$)", link)}

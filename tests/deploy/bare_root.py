@@ -1,5 +1,5 @@
 """A root folder that has a compiler, nvcc, CMake, Ninja and Python, but no make, no git, no gRPC and no .git.
-It stands for a machine with a GPU that somebody lends."""
+It stands for a machine with a GPU that has little software."""
 import ctypes
 import os
 import pathlib
@@ -117,7 +117,7 @@ class BareRoot:
         mount(None, self.folder / target, None, MS_BIND | MS_REMOUNT | MS_RDONLY)
 
     def limit(self, name, mebibytes):
-        """Makes an empty folder that holds no more than so much; returns its path outside."""
+        """Makes an empty folder of limited size; returns its path outside the root."""
         mount("tmpfs", self.folder / name, "tmpfs", data=f"size={mebibytes}m")
         return self.folder / name
 

@@ -1,5 +1,5 @@
-"""A dry run of what a person does who gets a machine with a GPU for half an hour: bench/gpu/pack here, all
-stages of bench/gpu/contact there, bench/gpu/report.py here.
+"""A dry run of how a machine with a GPU is checked and measured: bench/gpu/pack here, all stages of
+bench/gpu/contact there, bench/gpu/report.py here.
 
 "There" is a bare root folder (bare_root.py) with a fake nvidia-smi, and with an emulated GPU in place of
 a real one: penstock-train and trainer_gpu_test of the folder `emulated`, and the emulation of the kernels,
