@@ -168,7 +168,7 @@ void AddPackCommand(CLI::App& app, absl::Status& outcome) {
   command
       .add_option("--records-per-shard", shards.records_per_shard,
                   "Records of a shard; 0: at most 1048576 and about 256 MiB, and at least 4 shards "
-                  "unless there is little")
+                  "unless there is little data")
       ->check(WholeNumber());
   command
       .add_option("--threads", shards.threads,

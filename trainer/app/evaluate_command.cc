@@ -20,7 +20,7 @@ void AddEvaluateOptions(CLI::App& app, EvaluateOptions& options) {
       ->required();
   AddRecordsFlags(app, options.records);
   app.add_option("--confusion-matrix", options.confusion_matrix,
-                 "Draw to a .png file how often each class of images was taken for which")
+                 "Draw to a .png file how often images of each class were predicted as each class")
       ->type_name("FILE")
       ->group("Output");
   AddJsonFlag(app, options.json, "Write the result");
