@@ -134,7 +134,7 @@ class Mistake {
     if (error_.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
       return DescribeExtras(commands);
     }
-    // What is missing may have been given with a misspelt name.
+    // A missing option or command may have been given with a misspelt name.
     if (error_.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {
       const bool command = Deepest(app_).get_require_subcommand_min() > 0;
       if (command ? !Deepest(app_).remaining().empty() : HasUnknownOption()) {
@@ -149,7 +149,7 @@ class Mistake {
   }
 
  private:
-  // Whether a word that no option takes looks like one.
+  // Whether a word that no option takes looks like an option.
   static bool IsOption(const std::string& word) {
     return absl::StartsWith(word, "-") && word.size() > 1;
   }
@@ -159,7 +159,8 @@ class Mistake {
     return !Deepest(app_).get_allow_extras() && std::ranges::any_of(extras, IsOption);
   }
 
-  // `commands` are those of the program, so a subcommand does not take them.
+  // Returns the commands that the deepest command takes beside its subcommands. `commands` are
+  // those of the program, so a subcommand does not take them.
   std::vector<std::string> CommandsOf(const std::vector<std::string>& commands) const {
     return &Deepest(app_) == &app_ ? commands : std::vector<std::string>();
   }

@@ -52,7 +52,8 @@ struct CommandPage {
 // group "" are left out.
 CommandPage DescribeCommand(const CLI::App& app);
 
-// How a usage line names it: "--output FILE", "--force", or "INPUT" for an argument.
+// Returns how a usage line names the option: "--output FILE", "--force", or "INPUT" for an
+// argument.
 std::string UsageOf(const CLI::Option& option);
 
 // The pages of `app` and of all its subcommands.

@@ -21,8 +21,8 @@ void AddHelpArgument(CLI::App& help);
 // which asks for the help of `help` itself, stays as it is. `argv` must outlive the result.
 std::vector<const char*> WithHelpAsOption(int argc, const char* const* argv);
 
-// Says that there is no command `name`, which of `commands` was probably meant, and which there
-// are.
+// Returns the message that there is no command `name`. It lists `commands`, and says which of them
+// was probably meant.
 std::string NoSuchCommand(absl::string_view name, const std::vector<std::string>& commands);
 
 }  // namespace penstock

@@ -17,7 +17,7 @@ inline constexpr absl::string_view kStandardOutput = "-";
 CLI::Option* AddJsonFlag(CLI::App& app, std::string& file, const std::string& what);
 
 // Tries to write `file`, without changing it, before the work whose result WriteJson() will write.
-// Errors as WriteJson().
+// Errors are those of WriteJson().
 absl::Status CheckJsonFlag(const std::string& file);
 
 // Writes `json` and a line feed to `file`, completely or not at all. An empty `file` writes

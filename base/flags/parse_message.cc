@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-// The fewest letters to insert, remove, replace, or exchange with the next one.
+// The smallest number of letters to insert, remove, replace or swap with the next one.
 size_t EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
@@ -41,7 +41,7 @@ std::string Begun(absl::string_view word, const std::vector<std::string>& names)
   return shortest;
 }
 
-// "batch-size", "batch" and so on for "global-batch-size".
+// The parts of a name, such as "batch-size" and "batch" of "global-batch-size".
 std::vector<std::string> PartsOf(absl::string_view name) {
   const std::vector<absl::string_view> words = absl::StrSplit(name, '-');
   std::vector<std::string> parts;
@@ -63,7 +63,7 @@ size_t DistanceToPart(absl::string_view word, absl::string_view name) {
   return least;
 }
 
-// The only name with the most similar part; "" if several names have it, such as a "-size".
+// The name with the most similar part; "" if several names have a part that is as similar.
 std::string NearestByPart(absl::string_view word, const std::vector<std::string>& names) {
   size_t least = SIZE_MAX;
   std::string nearest;

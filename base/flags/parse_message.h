@@ -14,7 +14,8 @@ namespace penstock {
 // a part of one name: "bath-size" means "global-batch-size".
 std::string Nearest(absl::string_view word, const std::vector<std::string>& names);
 
-// "; did you mean --cups?", or "" if no name is similar. `mark`: "--", or "" for other words.
+// Returns "; did you mean --cups?", or "" if no name is similar. `mark` is "--" for options, and ""
+// for other words.
 std::string Meant(absl::string_view mark, absl::string_view word,
                   const std::vector<std::string>& names);
 

@@ -27,7 +27,7 @@ absl::Status About(absl::string_view option, const absl::Status& status) {
 
 // The deepest part of `folder` that exists; "." if none does.
 std::string ExistingPart(const std::string& folder) {
-  std::error_code ignored;  // A part that is not visible is not there for this process.
+  std::error_code ignored;  // A part that this process cannot see counts as missing.
   std::filesystem::path part(folder);
   while (!part.empty() && !std::filesystem::exists(part, ignored)) {
     const std::filesystem::path parent = part.parent_path();

@@ -15,10 +15,11 @@ absl::Status CheckExists(absl::string_view option, const std::string& path,
                          absl::string_view remedy);
 
 // Tries to write the file `path`, without changing a file that is there. Errors are those of
-// AtomicFile::Create(), after "OPTION: ", with what to do.
+// AtomicFile::Create(), with "OPTION: " before the message and a remedy after it.
 absl::Status CheckWritable(absl::string_view option, const std::string& path);
 
-// The same for a folder that is made if need be. Makes nothing.
+// The same for a folder, which may be missing. Does not create it. kInvalidArgument: a part of the
+// path is not a folder.
 absl::Status CheckFolderWritable(absl::string_view option, const std::string& folder);
 
 }  // namespace penstock

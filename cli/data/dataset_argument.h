@@ -21,7 +21,7 @@ absl::Status CheckDatasetArgument(const std::string& name);
 absl::Status CheckFilesArgument(const std::string& name, absl::string_view command,
                                 absl::string_view instead);
 
-// kNotFound: there is nothing at `name`, which such a command reads.
+// For a command that reads files. kNotFound: there is nothing at `name`.
 absl::Status CheckFilesExist(const std::string& name);
 
 // Calls OpenDataset() with a progress bar. Reports on stderr where a manifest was saved. A signal

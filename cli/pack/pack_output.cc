@@ -38,7 +38,7 @@ absl::Status PrepareOutput(const std::string& default_name, PackOptions& options
   PENSTOCK_ASSIGN_OR_RETURN(shards.compression, ParseCompression(options.compression));
   PENSTOCK_RETURN_IF_ERROR(CheckFolderWritable("-o", shards.folder));
   PENSTOCK_RETURN_IF_ERROR(CheckOutput(shards));
-  // After the folder of the shards was made, because the file may be in it.
+  // Last, because the file may be in the folder of the shards, which CheckOutput() has made.
   return CheckJsonFlag(options.json);
 }
 

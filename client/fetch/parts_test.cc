@@ -98,7 +98,7 @@ class PartsTest : public ::testing::Test {
   SlotQueue slots_{4, 100};
   Lateness lateness_{clock_, slots_, servers_};
   DamageJudge judge_{plan_, servers_, lanes_, actions_, on_error_, false, nullptr, nullptr};
-  std::string failure_;  // Of the last CallDamaged().
+  std::string failure_;  // Error of the last CallDamaged().
   Suspects suspects_{clock_, servers_, actions_};
   NumberedTable<WindowEntry> windows_;
   RequestBook requests_{servers_, /*row_bytes=*/100, /*max_bytes=*/12000};

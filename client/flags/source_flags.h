@@ -41,7 +41,7 @@ CLI::Option* AddManifestFlag(CLI::App& app, std::string& manifest);
 // kInvalidArgument: no dataset was given.
 absl::Status CheckManifestFlag(const std::string& manifest);
 
-// kNotFound: `manifest` is a path, and there is nothing. server:PATH is not looked at.
+// kNotFound: `manifest` is a path at which there is nothing. server:PATH is not checked.
 absl::Status CheckManifestExists(const std::string& manifest);
 
 // `flags` must outlive `app`. Sets the group of the options that are added next.
