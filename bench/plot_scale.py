@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the tables of docs/guides/scale.md from the output of fleet_sim, and draws docs/figures/scale.svg.
+"""Prints the tables of docs/guides/scale.md, and of the costs of the controller in docs/internals/client.md,
+from the output of fleet_sim. Draws docs/figures/scale.svg.
 
   build/release/bin/fleet_sim --full --json scale.json
   python3 bench/plot_scale.py scale.json [MORE.json ...] [--out docs/figures]
