@@ -9,7 +9,7 @@ namespace penstock {
 void AddHelpArgument(CLI::App& help) {
   help.add_option_function<std::vector<std::string>>(
           "command", [](const std::vector<std::string>&) {},
-          "Command, or its words; absent: the program's own help")
+          "Command to explain; absent: the program itself")
       ->type_name("COMMAND");
 }
 

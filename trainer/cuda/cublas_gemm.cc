@@ -157,7 +157,7 @@ absl::StatusOr<double> CublasGemm::TimeOther(const DeviceOp& op, cudaStream_t st
 // If the plainer product is refused, there is nothing to compare with.
 absl::Status CublasGemm::ChooseFastest(const DeviceOp& op, cudaStream_t stream, Timer time) {
   const auto at = entries_.find(ProductKey::Of(op));
-  if (at == entries_.end()) return absl::InternalError("a product was timed that was not prepared");
+  if (at == entries_.end()) return absl::InternalError("the product to time was not prepared");
   Entry& entry = at->second;
   if (entry.seconds > 0) return absl::OkStatus();
   double whole = kNever;
@@ -180,7 +180,7 @@ absl::Status CublasGemm::RunParts(const DeviceOp& op, cudaStream_t stream) {
 
 absl::Status CublasGemm::Run(const DeviceOp& op, cudaStream_t stream) {
   const auto at = entries_.find(ProductKey::Of(op));
-  if (at == entries_.end()) return absl::InternalError("a product was run that was not prepared");
+  if (at == entries_.end()) return absl::InternalError("the product to run was not prepared");
   const Entry& entry = at->second;
   if (entry.form == Entry::Form::kWhole) return entry.product->Run(op, entry.algorithm, stream);
   if (entry.form == Entry::Form::kKernel) return launch_(*NarrowKernelOf(op), stream);
