@@ -32,8 +32,8 @@ class RecordDecoder {
   // Decodes the pending records: blocks()[t] then has their rows of tensor t, and nothing is
   // pending. An error names the row, counted from the first record of all.
   absl::Status Decode();
-  // Adds and decodes one record with this ordinal; an error does not name it. Later ordinals
-  // continue from there. REQUIRES: nothing is pending.
+  // Adds and decodes one record, which gets this ordinal. Ordinals of later records continue from
+  // there. An error does not name the record. REQUIRES: nothing is pending.
   absl::Status DecodeOne(std::span<const uint8_t> payload, uint64_t ordinal);
 
   std::span<const std::vector<uint8_t>> blocks() const { return blocks_; }

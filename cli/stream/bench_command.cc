@@ -196,8 +196,8 @@ absl::StatusOr<BenchFigures> MeasureStream(const LoaderOptions& options, absl::D
   return figures;
 }
 
-// Probes the servers that sent rows, with this dtype's rows and with the largest, because small
-// rows cost servers more per byte. Returns 0 if it could not be measured.
+// Probes the servers that sent rows, with rows of this dtype and with the largest rows, because
+// small rows cost servers more per byte. Returns 0 if the link could not be measured.
 double MeasureLink(const LoaderOptions& options, const BenchFigures& figures, absl::Duration time) {
   std::vector<std::string> addresses;
   for (const ServerFigures& server : figures.servers) {

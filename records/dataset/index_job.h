@@ -17,7 +17,7 @@ namespace penstock {
 struct IndexJob {
   std::string file;
   ShardInfo info;
-  // The shard of another manifest that its chunks come from. If null, they come from `scan`.
+  // The chunks come from shard `reused_shard` of this manifest. If null, they come from `scan`.
   const Manifest* reused = nullptr;
   size_t reused_shard = 0;
   ShardScan scan;

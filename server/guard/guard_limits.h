@@ -50,9 +50,9 @@ struct GuardLimits {
   size_t strangers = 3;
   size_t strangers_of_host = 2;
   size_t waiting = 512;  // Reduced to a sixteenth of the descriptor limit if that is less.
-  // Maximum numbers of connections that had only health calls answered (known), and of those that
-  // were let in and have sent no Hello (invited). A further one replaces the least recently active
-  // one of the host that has most.
+  // Maximum numbers of connections on which only health calls were answered (known), and of those
+  // that were let in and have sent no Hello (invited). If one more comes, the server closes the
+  // least recently active one of the host that has the most.
   size_t known = 64;
   size_t known_of_host = 24;
   size_t invited = 512;

@@ -56,7 +56,7 @@ TEST_F(ConnectDevicesTest, SharedGpusGoThroughTheHost) {
 TEST_F(ConnectDevicesTest, GpusOfTheirOwnAreConnectedByNccl) {
   Run({"GPU-a", "GPU-b"}, true, [](RankGroup&, HostStream& stream, auto made) {
     BarrierWorks(made);
-    const size_t before = stream.copied();  // By the test of graphs.
+    const size_t before = stream.copied();  // The test of graphs copies too.
     std::vector<uint8_t> bytes(100);
     ASSERT_OK((*made)->Broadcast(1, bytes));
     EXPECT_EQ(stream.copied(), before);

@@ -17,7 +17,7 @@ namespace penstock {
 // Work that was queued at once.
 struct DeviceLaunch {
   uint64_t step = 0, steps = 1;  // The launch is for steps [step, step + steps).
-  bool computes = false;         // If false, it sends a batch.
+  bool computes = false;         // If false, the launch sends a batch.
   const char* what = "";         // "step", "update", "batch".
 };
 

@@ -59,7 +59,7 @@ class DeviceRecorder {
   // End() belongs to launch `launch`, and is named `what` unless a better name is known.
   virtual absl::Status Begin(size_t launch, size_t stream, const char* what) = 0;
   virtual absl::Status End() = 0;
-  // REQUIRES: all work queued between Begin() and End() is done. Ends the recording.
+  // Ends the recording. REQUIRES: all work queued between Begin() and End() is done.
   virtual absl::StatusOr<DeviceRecords> Stop() = 0;
 };
 

@@ -187,7 +187,7 @@ Fault DrawFault(Dice& dice, const Scenario& scenario, absl::Duration length) {
   return fault;
 }
 
-// All servers but one become bad at some time and never get well.
+// All servers but one become bad at some time, and never recover.
 void DrawHostileFleet(Dice& dice, Scenario& scenario, absl::Duration length) {
   const uint32_t good = dice.Between(0u, static_cast<uint32_t>(scenario.first_servers.size()) - 1);
   for (uint32_t server : scenario.first_servers) {

@@ -104,7 +104,8 @@ class BundleStream final : public Stream {
     std::atomic<State> state;   // Changed under the bundle's mutex_.
     uint64_t credit_bytes = 0;  // Guarded by the bundle's mutex_.
     size_t num_windows = 0;     // Number of windows that are open on it.
-    // Last member: no event follows its end. Null until it is connected.
+    // The last member, because events may use the others until the stream is destroyed. Null until
+    // it is connected.
     std::unique_ptr<Stream> stream;
   };
 

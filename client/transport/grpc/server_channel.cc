@@ -26,8 +26,7 @@ grpc::ChannelArguments ChannelOptions(const NetworkOptions& network) {
   options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   options.SetMaxReceiveMessageSize(wire::kMaxServerMessageBytes);
   options.SetMaxSendMessageSize(wire::kMaxClientMessageBytes);
-  // With the defaults, 1 s growing to 120 s, a restarted server would be noticed only after
-  // minutes.
+  // The defaults, 1 s growing to 120 s, are too long to notice a restarted server soon.
   options.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   // Time limit for one attempt. A server that is flooded lets connections wait for a second.
   options.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 4000);

@@ -249,7 +249,7 @@ void DeviceBackend::set_tracer(Tracer* tracer) {
   });
 }
 
-// Abandons exchanges that are under way: their ranks may be gone, and waiting could last forever.
+// Replacing a profile abandons exchanges that are under way, because their ranks may be gone.
 void DeviceBackend::set_device_profile(DeviceProfile* profile) {
   if (profile_ != nullptr) {
     if (Overlaps() && !begun_.empty()) (void)Drop(absl::CancelledError("the training ends"));

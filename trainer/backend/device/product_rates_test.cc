@@ -60,7 +60,7 @@ TEST(ProductRatesTest, GelusAreTimedApartAsWell) {
   EXPECT_GE(apart, 2u);
 }
 
-// The operands are neither NaN, which memory contains at first here, nor zero.
+// Memory contains NaNs at first. The operands must be neither NaN nor zero.
 TEST(ProductRatesTest, OperandsAreFilled) {
   EmulatedDevice device;
   size_t products = 0;
