@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Targets of the figures on an H100 and an H200, and their ceilings. Prints the rows of the tables in
-docs/internals/performance.md:
+docs/internals/gpu_targets.md:
 
     python3 bench/gpu/targets.py
 

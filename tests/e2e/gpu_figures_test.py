@@ -181,7 +181,7 @@ class ReportTest(unittest.TestCase):
 
 class TargetsTest(unittest.TestCase):
     def test_the_page_has_the_tables(self):
-        page = (REPOSITORY / "docs" / "internals" / "performance.md").read_text()
+        page = (REPOSITORY / "docs" / "internals" / "gpu_targets.md").read_text()
         printed = subprocess.run([GPU / "targets.py"], check=True, capture_output=True, text=True,
                                  timeout=TIMEOUT_S).stdout
         self.assertEqual([row for row in printed.splitlines() if row not in page.splitlines()], [])
