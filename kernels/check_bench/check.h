@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -13,20 +15,13 @@
 #include <vector>
 
 #include "kernels/check_bench/block_limit.h"
+#include "kernels/check_bench/compare.h"
 #include "kernels/check_bench/device_array.h"
+#include "kernels/check_bench/outcome.h"
 #include "kernels/numeric/bf16.h"
 #include "kernels/numeric/counter_random.h"
 
 namespace penstock::check_bench {
-
-// One comparison: the largest error, which must be at most `bound`.
-struct Outcome {
-  std::string check;
-  std::string what;
-  double error = 0;
-  double bound = 0;
-  bool passed() const { return error <= bound; }  // False for NaN.
-};
 
 // The largest relative error of rounding a result to T: half a unit in the last place.
 template <typename T>
@@ -59,38 +54,16 @@ std::vector<T> Noise(size_t count, uint64_t salt, double scale = 1.0) {
   return values;
 }
 
-template <typename T>
-std::vector<double> ToDoubles(const std::vector<T>& values) {
-  std::vector<double> doubles(values.size());
-  std::transform(values.begin(), values.end(), doubles.begin(), [](T x) {
-    if constexpr (std::is_same_v<T, double>) {
-      return x;
-    } else {
-      return static_cast<double>(ToFloat(x));
-    }
-  });
-  return doubles;
-}
-
-template <typename T>
-bool SameBytes(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() &&
-         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
-}
-
-double RootMeanSquare(const std::vector<double>& values);
-
-// The largest difference between the two, less its element of `allowed`. Each is divided by the
-// expected value or by the root mean square of all expected values, whichever is larger: small
-// values next to large ones are sums that nearly cancel.
-double LargestError(const std::vector<double>& actual, const std::vector<double>& expected,
-                    const std::vector<double>& allowed);
-// The largest difference between the two, each divided by its element of `errors`.
-double LargestMultiple(const std::vector<double>& actual, const std::vector<double>& expected,
-                       const std::vector<double>& errors);
-
 // Sets the order in which an emulated device runs its threads. Has no effect on a GPU.
 void RunThreadsInReverse(bool reverse);
+
+// One number of a shape, as in {"tokens", 33}.
+struct Dimension {
+  template <typename Number>
+  Dimension(const char* called, Number number) : name(called), value(static_cast<double>(number)) {}
+  const char* name;
+  double value;
+};
 
 // Collects outcomes. Thread-compatible.
 class Checker {
@@ -102,6 +75,9 @@ class Checker {
 
   // Begins a check. Returns false if the check is not wanted.
   bool Begin(const std::string& name);
+  // Says what the name of this check does not say about its arrays. All outcomes get it until the
+  // next shape or the next check.
+  void Shape(std::initializer_list<Dimension> dimensions);
 
   // Returns whether a block has `shared` bytes of shared memory; if not, leaves `what` of this
   // check out.
@@ -110,24 +86,38 @@ class Checker {
   }
 
   void Bound(const std::string& what, double error, double derived) {
-    outcomes_.push_back({name_, what, error, margin_ * derived});
+    Add(what, error, margin_ * derived, std::nullopt);
   }
-  // `derived` is the error of `actual`, in the sense of LargestError(), without the last rounding
+  void True(const std::string& what, bool holds) { Bound(what, holds ? 0 : 1, 0); }
+  // `derived` is the error of `actual`, in the sense of RelativeErrors(), without the last rounding
   // to T.
   template <typename T>
   void Close(const std::string& what, const std::vector<T>& actual,
              const std::vector<double>& expected, double derived) {
     std::vector<double> rounding(actual.size());
     std::transform(actual.begin(), actual.end(), rounding.begin(), HalfUnit<T>);
-    Bound(what, LargestError(ToDoubles(actual), expected, rounding), derived);
+    const std::vector<double> values = ToDoubles(actual);
+    Compare(what, values, expected, RelativeErrors(values, expected, rounding), derived);
   }
   // `derived` has an error for each element, which includes the last rounding to T.
   template <typename T>
   void Within(const std::string& what, const std::vector<T>& actual,
               const std::vector<double>& expected, const std::vector<double>& derived) {
-    Bound(what, LargestMultiple(ToDoubles(actual), expected, derived), 1);
+    const std::vector<double> values = ToDoubles(actual);
+    Compare(what, values, expected, Multiples(values, expected, derived), 1);
   }
-  void True(const std::string& what, bool holds) { Bound(what, holds ? 0 : 1, 0); }
+  // Demands that elements are equal. 0 equals -0, and NaN equals nothing.
+  template <typename T>
+  void Equal(const std::string& what, const std::vector<T>& actual,
+             const std::vector<T>& expected) {
+    Compare(what, ToDoubles(actual), ToDoubles(expected),
+            Differences(actual, expected, std::equal_to<>()), 0);
+  }
+  template <typename T>
+  void SameBits(const std::string& what, const std::vector<T>& actual,
+                const std::vector<T>& expected) {
+    AddSameBits(what, DifferentBits(actual, expected));
+  }
 
   // Calls `launch` twice, with the outputs reset to their initial values before each call. Demands
   // success and the same bits both times.
@@ -137,30 +127,51 @@ class Checker {
     const auto first = std::make_tuple(outputs.Read()...);
     Run(launch, true, outputs...);
     const auto second = std::make_tuple(outputs.Read()...);
-    True("the same bits twice", Same(first, second, std::index_sequence_for<Arrays...>()));
+    AddSameBits("the same bits twice",
+                FirstDifferent(second, first, std::index_sequence_for<Arrays...>()));
   }
 
   const std::vector<Outcome>& outcomes() const { return outcomes_; }
   const std::vector<std::string>& names() const { return names_; }
 
  private:
+  void Add(const std::string& what, double error, double bound, std::optional<WrongElements> wrong);
+  void AddSameBits(const std::string& what, std::optional<WrongElements> wrong);
+  // Adds the largest of `errors`, one of each element.
+  void Compare(const std::string& what, const std::vector<double>& actual,
+               const std::vector<double>& expected, const std::vector<double>& errors,
+               double derived);
+
   template <typename Launch, typename... Arrays>
   void Run(Launch& launch, bool reverse, Arrays&... outputs) {
     (outputs.Reset(), ...);
     RunThreadsInReverse(reverse);
-    Require(launch(), name_.c_str());
-    Require(cudaDeviceSynchronize(), name_.c_str());
+    const std::string which = shape_.empty() ? name_ : name_ + ": " + shape_;
+    Require(launch(), which.c_str());
+    Require(cudaDeviceSynchronize(), which.c_str());
   }
+
+  // Returns the wrong elements of the first array of `actual` that differs in a bit.
   template <typename Tuple, size_t... kIndices>
-  static bool Same(const Tuple& a, const Tuple& b, std::index_sequence<kIndices...>) {
-    return (SameBytes(std::get<kIndices>(a), std::get<kIndices>(b)) && ...);
+  static std::optional<WrongElements> FirstDifferent(const Tuple& actual, const Tuple& expected,
+                                                     std::index_sequence<kIndices...>) {
+    std::optional<WrongElements> wrong;
+    size_t number = 0;
+    ((++number, wrong = DifferentBits(std::get<kIndices>(actual), std::get<kIndices>(expected)),
+      wrong.has_value()) ||
+     ...);
+    if (wrong && sizeof...(kIndices) > 1) {
+      wrong->array =
+          "output " + std::to_string(number) + " of " + std::to_string(sizeof...(kIndices));
+    }
+    return wrong;
   }
 
   std::string prefix_;
   const double margin_;
   BlockLimit& limit_;
   const bool only_names_;
-  std::string name_;
+  std::string name_, shape_;
   std::vector<std::string> names_;
   std::vector<Outcome> outcomes_;
 };

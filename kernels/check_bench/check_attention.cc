@@ -73,6 +73,10 @@ struct Expected {
 
 template <typename T>
 void CheckCase(Checker& checker, Case<T>& c) {
+  checker.Shape({{"samples", c.shape.samples},
+                 {"tokens", c.shape.tokens},
+                 {"heads", c.shape.heads},
+                 {"head_dim", c.shape.head_dim}});
   const auto qkv = ToDoubles(c.qkv.initial()), dout = ToDoubles(c.dout.initial());
   Expected e{std::vector<double>(dout.size()), std::vector<double>(qkv.size()),
              ToDoubles(c.dbias.initial())};

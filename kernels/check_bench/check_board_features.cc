@@ -26,6 +26,7 @@ std::vector<double> Padded(const std::vector<double>& features, size_t stride) {
 
 template <typename T>
 void CheckPacked(Checker& checker, size_t samples, size_t stride) {
+  checker.Shape({{"samples", samples}, {"stride", stride}});
   DeviceArray<uint8_t> packed(RandomBytes(samples * reference::kPackedBoardBytes, samples));
   DeviceArray<T> out(Noise<T>(samples * kBoardSquares * stride, 1));
   checker.RunTwice(
@@ -38,6 +39,7 @@ void CheckPacked(Checker& checker, size_t samples, size_t stride) {
 
 template <typename S, typename T>
 void CheckDecoded(Checker& checker, size_t samples, size_t stride) {
+  checker.Shape({{"samples", samples}, {"stride", stride}});
   const auto noise = RandomBytes(samples * kBoardSquares * kBoardPlanes, 3);
   std::vector<S> planes(noise.size()), flags(samples * kBoardFlags);
   for (size_t i = 0; i < planes.size(); ++i) planes[i] = S(int(noise[i] % 3) - 1);

@@ -27,6 +27,7 @@ std::vector<T> Expected(const std::vector<T>& x, const Dropout& dropout, size_t 
 // Runs the kernel into a separate array, then in place.
 template <typename T>
 void CheckRate(Checker& checker, double rate, size_t samples, size_t width) {
+  checker.Shape({{"samples", samples}, {"width", width}, {"rate", rate}});
   const size_t count = samples * width;
   const Dropout dropout = Dropout::OfRate(rate);
   DeviceArray<T> x(Noise<T>(count, 1, 6.0)), y(count);
@@ -37,7 +38,7 @@ void CheckRate(Checker& checker, double rate, size_t samples, size_t width) {
           return cuda::DropOut(x.data(), dropout, draw.data(), samples, width, out.data(), nullptr);
         },
         out);
-    checker.True(what, SameBytes(out.Read(), Expected(x.initial(), dropout, width)));
+    checker.SameBits(what, out.Read(), Expected(x.initial(), dropout, width));
   };
   check("y", y);
   check("in place", x);
@@ -48,7 +49,7 @@ void CheckInactive(Checker& checker) {
   DeviceArray<T> x(Noise<T>(37, 1)), y(37);
   checker.RunTwice(
       [&] { return cuda::DropOut<T>(x.data(), Dropout{}, nullptr, 1, 37, y.data(), nullptr); }, y);
-  checker.True("a copy, without a DropoutDraw", SameBytes(y.Read(), x.initial()));
+  checker.SameBits("a copy, without a DropoutDraw", y.Read(), x.initial());
 }
 
 template <typename T>

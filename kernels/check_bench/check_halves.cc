@@ -32,11 +32,11 @@ void CheckHalves(Checker& checker, std::vector<float> values) {
                    back);
   std::vector<Half> expected(values.size());
   std::transform(values.begin(), values.end(), expected.begin(), ToWire<Half>);
-  checker.True("the host's bits", halves.Read() == expected);
+  checker.Equal("the host's bits", halves.Read(), expected);
   std::vector<float> widened(values.size());
   std::transform(expected.begin(), expected.end(), widened.begin(),
                  [](Half x) { return FromWire(x); });
-  checker.True("widening gives back the host's values", back.Read() == widened);
+  checker.Equal("widening gives back the host's values", back.Read(), widened);
 }
 
 // NaNs of various bits stay NaN, and the numbers among them stay unchanged.

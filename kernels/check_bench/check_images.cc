@@ -8,6 +8,11 @@ constexpr float kMean[] = {0.485f, 0.456f, 0.406f}, kDeviation[] = {0.229f, 0.22
 
 template <typename T>
 void CheckShape(Checker& checker, const reference::ImageShape& shape, size_t stride) {
+  checker.Shape({{"samples", shape.samples},
+                 {"height", shape.height},
+                 {"width", shape.width},
+                 {"patch", shape.patch},
+                 {"stride", stride}});
   const auto pixels = reference::PixelScale::Of(kMean, kDeviation);
   std::vector<uint8_t> bytes(shape.samples * shape.height * shape.width * 3);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(RandomBits(5, i));

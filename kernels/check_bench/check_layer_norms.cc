@@ -85,17 +85,18 @@ void CheckOntoSum(Checker& checker, size_t rows, size_t dim) {
       cuda::LayerNorm(apart.residual.data(), apart.gamma.data(), apart.beta.data(), float(kEpsilon),
                       rows, dim, apart.y.data(), apart.mean.data(), apart.rstd.data(), nullptr),
       "layer norm");
-  checker.True("the sum equals that of two launches",
-               SameBytes(joint.residual.Read(), apart.residual.Read()));
-  checker.True("y equals that of two launches", SameBytes(joint.y.Read(), apart.y.Read()));
-  checker.True("mean equals that of two launches", SameBytes(joint.mean.Read(), apart.mean.Read()));
-  checker.True("rstd equals that of two launches", SameBytes(joint.rstd.Read(), apart.rstd.Read()));
+  checker.SameBits("the sum equals that of two launches", joint.residual.Read(),
+                   apart.residual.Read());
+  checker.SameBits("y equals that of two launches", joint.y.Read(), apart.y.Read());
+  checker.SameBits("mean equals that of two launches", joint.mean.Read(), apart.mean.Read());
+  checker.SameBits("rstd equals that of two launches", joint.rstd.Read(), apart.rstd.Read());
 }
 
 // The mean is 1,000 and the deviation 1. Rounding would destroy a variance that is computed as a
 // difference of mean squares.
 void CheckLargeMean(Checker& checker, size_t dim) {
   Case<float> c(5, dim, 1000);
+  checker.Shape({{"rows", c.rows}, {"dim", dim}});
   Require(cuda::LayerNorm(c.x.data(), c.gamma.data(), c.beta.data(), float(kEpsilon), c.rows, c.dim,
                           c.y.data(), c.mean.data(), c.rstd.data(), nullptr),
           "layer norm");

@@ -45,6 +45,8 @@ double SoftmaxError(double size) { return (4 * size + 26) * kRounding<float>; }
 template <typename T>
 void CheckClasses(Checker& checker, size_t samples, size_t classes, size_t stride,
                   double size = 8) {
+  checker.Shape(
+      {{"samples", samples}, {"classes", classes}, {"stride", stride}, {"logits_up_to", size}});
   DeviceArray<T> logits(Logits<T>(samples, classes, stride, size));
   DeviceArray<float> targets(Targets(samples, classes)), results(2 * samples);
   checker.RunTwice(
@@ -60,12 +62,14 @@ void CheckClasses(Checker& checker, size_t samples, size_t classes, size_t strid
   std::vector<float> losses(samples);
   for (size_t b = 0; b < samples; ++b) losses[b] = static_cast<float>(actual[2 * b]);
   checker.Close("losses", losses, Column(0, expected), SoftmaxError(size));
-  checker.True("classes ahead", Column(1, actual) == Column(1, expected));
+  checker.Equal("classes ahead", Column(1, actual), Column(1, expected));
 }
 
 template <typename T>
 void CheckCrossEntropy(Checker& checker, size_t samples, size_t classes, size_t stride,
                        double size = 8) {
+  checker.Shape(
+      {{"samples", samples}, {"classes", classes}, {"stride", stride}, {"logits_up_to", size}});
   auto host_logits = Logits<T>(samples, classes, stride, size);
   auto host_targets = Targets(samples, classes);
   for (size_t b = 1; b < samples; b += 3) {
@@ -136,6 +140,7 @@ void CheckRefused(Checker& checker, size_t classes, size_t stride) {
 
 template <typename T>
 void CheckScore(Checker& checker, size_t rows, size_t stride, double size = 1) {
+  checker.Shape({{"rows", rows}, {"stride", stride}, {"scores_up_to", size}});
   DeviceArray<T> scores(Noise<T>(rows * stride, 1, size)), dscores(rows * stride);
   DeviceArray<float> prediction(rows), target(Noise<float>(rows, 2)), weight(Weights(rows));
   checker.RunTwice(

@@ -14,6 +14,7 @@ double BoundOf(size_t terms) {
 template <typename T>
 void CheckShape(Checker& checker, size_t rows, size_t in) {
   constexpr size_t kOut = cuda::kNarrow;
+  checker.Shape({{"rows", rows}, {"in", in}, {"out", kOut}});
   DeviceArray<T> x(Noise<T>(rows * in, 1)), w(Noise<T>(kOut * in, 2)), bias(Noise<T>(kOut, 3)),
       y(rows * kOut), dy(Noise<T>(rows * kOut, 4)), dx(rows * in);
   DeviceArray<float> dw(Noise<float>(kOut * in, 5)), workspace(cuda::NarrowWorkspace(rows, in));

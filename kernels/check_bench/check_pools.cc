@@ -11,6 +11,7 @@ constexpr double kSums = 48 * kRounding<float>;
 
 template <typename T>
 void CheckMean(Checker& checker, size_t samples, size_t tokens, size_t dim) {
+  checker.Shape({{"samples", samples}, {"tokens", tokens}, {"dim", dim}});
   DeviceArray<T> x(Noise<T>(samples * tokens * dim, 1)), y(samples * dim), dx(x.size());
   checker.RunTwice(
       [&] { return cuda::MeanPool(x.data(), samples, tokens, dim, y.data(), nullptr); }, y);
@@ -28,6 +29,7 @@ void CheckMean(Checker& checker, size_t samples, size_t tokens, size_t dim) {
 
 template <typename T>
 void CheckPosition(Checker& checker, size_t samples, size_t size) {
+  checker.Shape({{"samples", samples}, {"size", size}});
   DeviceArray<T> x(Noise<T>(samples * size, 1));
   DeviceArray<float> position(Noise<float>(size, 2)), sums(Noise<float>(size, 3)),
       workspace(cuda::ColumnSumWorkspace(samples, size));

@@ -118,6 +118,7 @@ cudaError_t Launch(Case& c, const DeviceArray<cuda::UpdateScalars>& scalars,
 }
 
 Expected CheckCase(Checker& checker, Case& c, const Rates& rates) {
+  checker.Shape({{"parameters", c.count()}});
   const double norm = CheckNorm(checker, c), clip_norm = rates.clip_norm;
   DeviceArray<cuda::UpdateScalars> scalars(std::vector<cuda::UpdateScalars>{
       {reference::AdamwScalars<float>::ForStep(rates.step, rates.learning_rate, rates.decay_rate,

@@ -2,7 +2,8 @@
 // kernels against the references in double, and times them. Work that needs more shared memory than
 // a block has is left out and named; --most-shared lowers that limit. --list names the checks, with
 // or without a GPU. Exit codes: 0 if all checks passed, 77 without a GPU (ctest: skipped), 2 for a
-// wrong option, else 1.
+// wrong option, else 1. A check's inputs are the same in every run, because no generator is seeded:
+// --check NAME repeats a failure.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -26,9 +27,11 @@ namespace {
 constexpr int kSkipped = 77;
 constexpr char kUsage[] =
     "usage: kernels_check_bench [--check [PREFIX]] [--bench] [--json FILE] [--most-shared BYTES]\n"
-    "       kernels_check_bench --list\n";
+    "       kernels_check_bench --list\n"
+    "The inputs of a check are the same in every run, so --check NAME repeats its failure.\n";
 
 struct Options {
+  const char* program = "";
   bool check = false, bench = false, list = false, help = false;
   std::string prefix, json;
   unsigned most_shared = std::numeric_limits<unsigned>::max();
@@ -42,6 +45,7 @@ bool ReadNumber(const char* text, unsigned& number) {
 
 std::optional<Options> Parse(int argc, char** argv) {
   Options options;
+  options.program = argv[0];
   for (int i = 1; i < argc; ++i) {
     const bool has_value = i + 1 < argc && argv[i + 1][0] != '-';
     if (std::strcmp(argv[i], "--check") == 0) {
@@ -129,8 +133,15 @@ void List() {
   for (const std::string& name : checker.names()) std::printf("%s\n", name.c_str());
 }
 
+// The command runs the check again, with the same inputs.
+void PrintFailure(const char* program, const Outcome& o) {
+  std::printf("FAILED %s", Description(o).c_str());
+  if (!o.check.empty()) std::printf("; to repeat it: %s --check %s", program, o.check.c_str());
+  std::printf("\n");
+}
+
 // Prints the failures and returns their number.
-int PrintChecks(const std::vector<Outcome>& outcomes) {
+int PrintChecks(const char* program, const std::vector<Outcome>& outcomes) {
   int failures = 0;
   const Outcome* closest = nullptr;  // The one nearest to its bound; exact ones have none.
   for (const Outcome& o : outcomes) {
@@ -139,13 +150,11 @@ int PrintChecks(const std::vector<Outcome>& outcomes) {
     if (o.bound > 0 && is_closer) closest = &o;
     if (o.passed()) continue;
     ++failures;
-    std::printf("FAILED %s: %s: error %.3g, bound %.3g\n", o.check.c_str(), o.what.c_str(), o.error,
-                o.bound);
+    PrintFailure(program, o);
   }
   std::printf("%zu comparisons, %d failed\n", outcomes.size(), failures);
   if (closest != nullptr) {
-    std::printf("closest to its bound: %s: %s: error %.3g, bound %.3g\n", closest->check.c_str(),
-                closest->what.c_str(), closest->error, closest->bound);
+    std::printf("closest to its bound: %s\n", Description(*closest).c_str());
   }
   return failures;
 }
@@ -171,7 +180,7 @@ int Check(const Options& options, unsigned most_shared, Findings& found) {
   found.checks = Checks(options.prefix, limit);
   found.left_out_checks = limit.left_out();
   PrintLeftOut(found.left_out_checks);
-  return PrintChecks(found.checks);
+  return PrintChecks(options.program, found.checks);
 }
 
 void Bench(const Options& options, unsigned most_shared, Findings& found) {

@@ -22,9 +22,26 @@ std::string Quoted(const std::string& text) {
   return quoted + '"';
 }
 
+// JSON has neither NaN nor infinity, but a wrong value may be one.
+std::string Value(double x) { return std::isfinite(x) ? AllDigits(x) : Quoted(AllDigits(x)); }
+
+// Begins with a comma.
+std::string FieldsOf(const WrongElements& w) {
+  std::string fields = w.array.empty() ? "" : ", \"array\": " + Quoted(w.array);
+  if (w.elements != w.expected_elements) {
+    return fields + ", \"elements\": " + std::to_string(w.elements) +
+           ", \"expected_elements\": " + std::to_string(w.expected_elements);
+  }
+  return fields + ", \"index\": " + std::to_string(w.index) + ", \"value\": " + Value(w.value) +
+         ", \"expected\": " + Value(w.expected) + ", \"wrong\": " + std::to_string(w.wrong) +
+         ", \"elements\": " + std::to_string(w.elements);
+}
+
 std::string Of(const Outcome& o) {
-  return "{\"check\": " + Quoted(o.check) + ", \"what\": " + Quoted(o.what) +
-         ", \"error\": " + Number(o.error) + ", \"bound\": " + Number(o.bound) +
+  return "{\"check\": " + Quoted(o.check) +
+         (o.shape.empty() ? "" : ", \"shape\": " + Quoted(o.shape)) +
+         ", \"what\": " + Quoted(o.what) + ", \"error\": " + Number(o.error) +
+         ", \"bound\": " + Number(o.bound) + (o.wrong ? FieldsOf(*o.wrong) : "") +
          ", \"passed\": " + (o.passed() ? "true" : "false") + "}";
 }
 

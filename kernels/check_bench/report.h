@@ -19,7 +19,9 @@ struct Findings {
 };
 
 // {"device": ..., "checks": [...], "benchmarks": [...], "left_out": {"checks": [...], "benchmarks":
-// [...]}}. Numbers keep all their digits; NaN becomes null.
+// [...]}}. Numbers keep nine digits, and null stands for NaN and infinity. A failed comparison of
+// arrays has "index", "value" and "expected" of the first wrong element, with all their digits or
+// as "nan", "inf" or "-inf".
 std::string Report(const Findings& found);
 
 }  // namespace penstock::check_bench
