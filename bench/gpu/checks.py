@@ -80,7 +80,8 @@ def check(program, prefix, stage, limit):
 
 def numbers(outcome):
     """Returns everything that is known about a failed comparison, in one line."""
-    return ", ".join(f"{name} {value}" for name, value in outcome.items() if name != "passed")
+    known = {name: "nan or inf" if value is None else value for name, value in outcome.items()}
+    return ", ".join(f"{name} {value}" for name, value in known.items() if name != "passed")
 
 
 class Checks:
@@ -95,7 +96,11 @@ class Checks:
         self.left_out += report["left_out"]["checks"]
         for outcome in report["checks"]:
             if not outcome["passed"]:
-                self.stage.fail(f"check: {numbers(outcome)}")
+                self.fail(outcome["check"], numbers(outcome))
+
+    def fail(self, name, text):
+        """Says a failure and the command that repeats it. The inputs of a check are always the same."""
+        self.stage.fail(f"{text}; to repeat it: {self.program} --check {name}")
 
     def run_group(self, prefix, names):
         """Runs a group. If its process breaks, each of its checks runs by itself."""
@@ -107,7 +112,7 @@ class Checks:
             self.take(report)
         elif len(names) == 1:
             self.outcomes.append({"check": names[0], "what": how, "passed": False})
-            self.stage.fail(f"check {names[0]}: {how}")
+            self.fail(names[0], f"check {names[0]}: {how}")
         else:
             self.stage.say(f"{prefix}: {how}; each of its {len(names)} checks now runs by itself")
             for name in names:

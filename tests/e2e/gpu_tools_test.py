@@ -128,8 +128,9 @@ run = [name for name in names if name.startswith(prefix)]
 if "boom/b" in run:
     print("illegal address")
     os.abort()
-found = [{"check": name, "what": "f32", "error": 2 if "bad" in name else 0, "bound": 1,
-          "index": 7, "passed": "bad" not in name} for name in run]
+place = {"array": "output 2 of 3", "index": 7, "value": "nan", "expected": 0.25, "wrong": 2, "elements": 9}
+found = [{"check": name, "shape": "rows=3 dim=3", "what": "y", "error": None if "bad" in name else 0,
+          "bound": 1, **(place if "bad" in name else {}), "passed": "bad" not in name} for name in run]
 json.dump({"device": "Card 1", "checks": found, "benchmarks": [],
            "left_out": {"checks": [{"name": "sum/wide"}] if prefix == "sum/" else [], "benchmarks": []}},
           open(file, "w"))
@@ -152,8 +153,14 @@ class ChecksTest(StageTestCase):
         results, failures = self.read()["results"], self.read()["failures"]
         passed = {one["check"]: one["passed"] for one in results["checks"]}
         self.assertEqual(passed, {"sum/good": True, "sum/bad": False, "boom/a": True, "boom/b": False})
-        self.assertEqual(failures[0], "check: check sum/bad, what f32, error 2, bound 1, index 7")
+        self.assertEqual(
+            failures[0], "check sum/bad, shape rows=3 dim=3, what y, error nan or inf, bound 1, "
+            "array output 2 of 3, index 7, value nan, expected 0.25, wrong 2, elements 9; "
+            f"to repeat it: {self.runner} --check sum/bad")
+        self.assertIn(f"FAILED {failures[0]}\n", (self.stage.out / "test.log").read_text())
+        self.assertEqual(results["checks"][1]["index"], 7)
         self.assertIn("check boom/b: ended by SIGABRT: illegal address", failures[1])
+        self.assertIn(f"; to repeat it: {self.runner} --check boom/b", failures[1])
         self.assertEqual(results["left_out"], {"checks": [{"name": "sum/wide"}]})
 
     def test_without_a_sanitizer_it_is_not_run(self):
