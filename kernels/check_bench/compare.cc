@@ -5,10 +5,9 @@
 namespace penstock::check_bench {
 namespace {
 
-// A quotient that is NaN counts as no error.
+// NaN if either number is NaN, or both are infinite.
 double Quotient(double difference, double size) {
-  if (std::isnan(difference)) return difference;
-  return difference > 0 ? std::max(0.0, difference / size) : 0.0;
+  return difference <= 0 ? 0.0 : difference / size;
 }
 
 }  // namespace

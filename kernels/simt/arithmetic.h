@@ -29,7 +29,7 @@ class KernelArithmetic {
   KernelArithmetic& operator=(const KernelArithmetic&) = delete;
 
  private:
-  unsigned callers_;  // The caller's control register.
+  [[maybe_unused]] unsigned callers_;  // The control register of the caller.
 };
 
 }  // namespace penstock::simt
