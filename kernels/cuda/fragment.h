@@ -52,7 +52,21 @@ PENSTOCK_DEVICE void LoadLeft(const Bf16* tile, unsigned stride, Left<Bf16>& a) 
   simt::LoadMatrices(a.pairs, tile + Lane() % 16 * stride + Lane() / 16 * 8);
 }
 
-// Does the same from any memory. Only `rows` rows exist; the others read as zeros.
+// Loads a left operand from a tile that holds it transposed.
+PENSTOCK_DEVICE void LoadLeftTransposed(const Bf16* tile, unsigned stride, Left<Bf16>& a) {
+  simt::LoadMatricesTransposed(a.pairs,
+                               tile + (Lane() / 16 * 8 + Lane() % 8) * stride + Lane() / 8 % 2 * 8);
+}
+
+// Stores a left operand where LoadLeft() would load it.
+PENSTOCK_DEVICE void StoreLeft(const Left<Bf16>& a, Bf16* tile, unsigned stride) {
+  PENSTOCK_UNROLL for (int i = 0; i < 4; ++i) {
+    const unsigned row = Lane() / 4 + i % 2 * 8, column = Lane() % 4 * 2 + i / 2 * 8;
+    *reinterpret_cast<uint32_t*>(tile + row * stride + column) = a.pairs[i];
+  }
+}
+
+// Does the same as LoadLeft() from any memory. Only `rows` rows exist; the others read as zeros.
 PENSTOCK_DEVICE void LoadLeft(const float* tile, unsigned stride, unsigned rows, Left<float>& a) {
   PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
     const unsigned row = Lane() / 4 + i / 2 % 2 * 8, column = Lane() % 4 * 2 + i % 2 + i / 4 * 8;

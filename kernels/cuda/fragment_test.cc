@@ -54,6 +54,8 @@ constexpr unsigned kLdmatrixThreads[8][4] = {{0, 1, 2, 3},     {4, 5, 6, 7},    
 // Returns a value that shows its place in a tile of 16 columns.
 uint16_t Mark(Element e) { return static_cast<uint16_t>(100 + e.row * 16 + e.col); }
 
+Element Transposed(Element e) { return {e.col, e.row}; }
+
 uint16_t Half(uint32_t pair, unsigned i) { return static_cast<uint16_t>(pair >> (16 * (i % 2))); }
 
 // Runs `lane` in a warp whose shared memory begins with a marked 16x16 tile of T.
@@ -154,6 +156,32 @@ TEST(PtxFragmentTest, LeftOperandsAreMultiplicandA) {
   });
 }
 
+TEST(PtxFragmentTest, LeftOperandsOfATransposedTileAreMultiplicandA) {
+  RunWarp<Bf16>([](const Bf16* tile) {
+    Left<Bf16> a;
+    LoadLeftTransposed(tile, 16, a);
+    for (unsigned i = 0; i < 8; ++i) {
+      EXPECT_EQ(Half(a.pairs[i / 2], i), Mark(Transposed(PtxA(Lane(), i))));
+    }
+  });
+}
+
+TEST(PtxFragmentTest, LeftOperandsAreStoredWhereTheyBelong) {
+  constexpr unsigned kStride = 24;
+  std::vector<Bf16> stored(16 * kStride);
+  RunWarp<Bf16>([&](const Bf16*) {
+    Left<Bf16> a;
+    for (unsigned i = 0; i < 4; ++i) {
+      a.pairs[i] = Mark(PtxA(Lane(), 2 * i)) | uint32_t{Mark(PtxA(Lane(), 2 * i + 1))} << 16;
+    }
+    StoreLeft(a, stored.data(), kStride);
+  });
+  for (unsigned i = 0; i < stored.size(); ++i) {
+    const Element e{i / kStride, i % kStride};
+    EXPECT_EQ(stored[i].bits, e.col < 16 ? Mark(e) : 0);
+  }
+}
+
 TEST(PtxFragmentTest, LeftOperandsOfFewerRowsEndInZeros) {
   RunWarp<float>([](const float* tile) {
     Left<float> a;
@@ -187,8 +215,6 @@ TEST(PtxFragmentTest, RightOperandsAreMultiplicandB) {
     }
   });
 }
-
-Element Transposed(Element e) { return {e.col, e.row}; }
 
 TEST(PtxFragmentTest, RightOperandsOfATransposedTileAreMultiplicandB) {
   RunWarp<Bf16>([](const Bf16* tile) {
