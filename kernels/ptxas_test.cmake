@@ -6,10 +6,10 @@
 # block fewer would fit a multiprocessor of 65,536 registers (attention: 128 threads for 64 tokens;
 # others: 256). Float attention serves for comparison only and may use all registers.
 set(registers
-  "AttentionBackwardKernelINS_4Bf16ELi16ELb0ELj64E=96"
-  "AttentionBackwardKernelINS_4Bf16ELi32ELb0ELj64E=128"
-  "AttentionBackwardKernelINS_4Bf16ELi64ELb0ELj64E=168"
-  "AttentionBackwardKernelINS_4Bf16ELi16ELb1ELj64E=168"
+  "AttentionBackwardKernelINS_4Bf16ELi(16|32)ELb0ELj64E=96"
+  "AttentionBackwardKernelINS_4Bf16ELi64ELb0ELj64E=128"
+  "AttentionBackwardKernelINS_4Bf16ELi(16|32)ELb1ELj64E=128"
+  "AttentionBackwardKernelINS_4Bf16ELi64ELb1ELj64E=168"
   "AttentionBackwardKernelINS_4Bf16ELi16ELb0E=128" "AttentionBackwardKernelINS_4Bf16ELi32ELb0E=168"
   "AttentionBackwardKernel=255"
   "AttentionKernelINS_4Bf16ELi16ELb0ELj64E=64" "AttentionKernelINS_4Bf16ELi32ELb0ELj64E=80"

@@ -110,6 +110,7 @@ void CheckDim(Checker& checker, size_t dim) {
   if (begin("dropout")) CheckShape<T>(checker, {2, 33, 1, dim}, false, 0.25);
   if (begin("63_tokens")) CheckShape<T>(checker, {1, 63, 1, dim});
   if (begin("64_tokens")) CheckShape<T>(checker, {1, 64, 3, dim});
+  if (begin("64_tokens_dropout")) CheckShape<T>(checker, {2, 64, 1, dim}, false, 0.25);
   if (begin("65_tokens")) CheckShape<T>(checker, {1, 65, 1, dim});
   // The kernel sums the bias gradient in two parts, of five samples and of four.
   if (begin("bias")) CheckShape<T>(checker, {9, 64, dim == 16 ? 2u : 1u, dim}, true);

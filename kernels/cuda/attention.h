@@ -1,11 +1,11 @@
 // reference/attention.h on the GPU. The rules of activation.h hold.
 //
-// Takes 1 to 256 tokens; head_dim is 16, 32 or 64. Scores and probabilities never leave registers.
-// The forward keeps nothing for the backward, which recomputes the softmax. No atomics. bf16 runs
-// on the tensor cores with float sums; probabilities and their gradients are rounded to bf16 as
-// operands. float is float throughout. The runtime refuses a shape whose rows do not fit a block's
-// shared memory. On sm_90 every shape fits. On other GPUs the limits in tokens (forward, backward)
-// are:
+// Takes 1 to 256 tokens; head_dim is 16, 32 or 64. Scores and probabilities never reach
+// global memory. The forward keeps nothing for the backward, which recomputes the softmax. No
+// atomics. bf16 runs on the tensor cores with float sums; probabilities and their gradients are
+// rounded to bf16 as operands. float is float throughout. The runtime refuses a shape whose rows do
+// not fit a block's shared memory. On sm_90 every shape fits. On other GPUs the limits in tokens
+// (forward, backward) are:
 //
 //   bytes of a block         bf16, heads of 64   float, heads of 64   float, heads of 32   others
 //   163 KiB (sm_80)          256, 240            192, 224             all                  all

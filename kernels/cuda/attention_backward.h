@@ -1,4 +1,6 @@
-// The kernel of AttentionBackward(). A block processes one head, and one sample at a time.
+// The kernel of AttentionBackward(). A block processes one head, and one sample at a time. For 64
+// tokens in bf16, attention_backward_64.h has the code of a sample. This file has it for any other
+// number, and for float.
 //
 // In the first half a warp takes 16 queries over all keys. It finds the softmax's logarithmic sum
 // and the mean of the probabilities' gradients, keeps both in shared memory, and computes the
@@ -10,129 +12,11 @@
 #ifndef PENSTOCK_KERNELS_CUDA_ATTENTION_BACKWARD_H_
 #define PENSTOCK_KERNELS_CUDA_ATTENTION_BACKWARD_H_
 
-#include "kernels/cuda/attention_forward.h"
+#include "kernels/cuda/attention_backward_64.h"
+#include "kernels/cuda/attention_scores.h"
 #include "kernels/cuda/geometry.h"
 
 namespace penstock::cuda {
-
-// Rows of one sample and head. In bf16 all four arrays are in shared memory. In float, keys and
-// values and then queries and gradients take turns there, and left operands come from global
-// memory.
-template <typename T>
-struct Sources {
-  const T *q, *k, *v, *g;  // In global memory; g is the gradient of the output.
-  size_t stride, g_stride;
-  T *shared_q, *shared_k, *shared_v, *shared_g;
-};
-
-template <typename T>
-inline constexpr bool kAllResident = sizeof(T) == 2;
-
-// Loads 16 rows as a left operand: from shared memory in bf16, from global memory in float.
-template <int kDim>
-PENSTOCK_DEVICE void LoadRows(const Bf16*, size_t, const Bf16* shared, unsigned first, unsigned,
-                              LeftRows<Bf16, kDim>& left) {
-  LoadQueries<Bf16, kDim>(shared + first * HeadShape<Bf16, kDim>::kStride, left);
-}
-template <int kDim>
-PENSTOCK_DEVICE void LoadRows(const float* global, size_t stride, const float*, unsigned first,
-                              unsigned tokens, LeftRows<float, kDim>& left) {
-  PENSTOCK_UNROLL for (int step = 0; step < kDim / 16; ++step) {
-    LoadLeft(global + first * stride + step * 16, static_cast<unsigned>(stride), tokens - first,
-             left.steps[step]);
-  }
-}
-
-// Scores of 16 queries and a block of keys (64 in bf16, 32 in float), and the gradients of their
-// probabilities.
-template <typename T>
-struct ScoreBlock {
-  Square s[kSquares<T>], dp[kSquares<T>];
-};
-
-template <typename T, int kDim, typename E>
-PENSTOCK_DEVICE void TakeBlock(const LeftRows<T, kDim>& q, const LeftRows<T, kDim>& g,
-                               const Sources<T>& from, unsigned query, unsigned key,
-                               const E& extras, ScoreBlock<T>& block) {
-  constexpr unsigned kStride = HeadShape<T, kDim>::kStride;
-  PENSTOCK_UNROLL for (int n = 0; n < kSquares<T>; ++n) {
-    const unsigned first = key + n * 16;
-    if (first >= extras.tokens) continue;
-    Scores(q, from.shared_k + first * kStride, block.s[n]);
-    Scores(g, from.shared_v + first * kStride, block.dp[n]);
-    PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
-      const unsigned row = query + RowOf(i % 4), column = first + i / 4 * 8 + ColumnOf(i % 4);
-      float& s = block.s[n].c[i / 4][i % 4];
-      s = extras.Score(s, row, column);
-      block.dp[n].c[i / 4][i % 4] *= extras.Factor(row, column);
-    }
-    MaskKeys(first, extras.tokens, block.s[n]);
-  }
-}
-
-// The softmax's sums over the keys seen so far, relative to 2^(Unit() Base(largest)): `sum` of the
-// probabilities, `dot` of probability times gradient.
-struct Softmax {
-  RowPair largest = {{-INFINITY, -INFINITY}};
-  RowPair sum = {}, dot = {};
-};
-
-template <typename E, typename T>
-PENSTOCK_DEVICE void AddBlock(const ScoreBlock<T>& block, unsigned key, unsigned tokens,
-                              Softmax& softmax) {
-  RowPair largest = softmax.largest;
-  PENSTOCK_UNROLL for (int n = 0; n < kSquares<T>; ++n) {
-    if (key + n * 16 >= tokens) continue;
-    PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
-      largest.v[i % 4 / 2] = fmaxf(largest.v[i % 4 / 2], block.s[n].c[i / 4][i % 4]);
-    }
-  }
-  PENSTOCK_UNROLL for (int r = 0; r < 2; ++r) {
-    largest.v[r] = MaxQuad(largest.v[r]);
-    const float shrink = simt::Exp2(E::Unit() * (softmax.largest.v[r] - E::Base(largest.v[r])));
-    softmax.sum.v[r] *= shrink;
-    softmax.dot.v[r] *= shrink;
-  }
-  softmax.largest = largest;
-  PENSTOCK_UNROLL for (int n = 0; n < kSquares<T>; ++n) {
-    if (key + n * 16 >= tokens) continue;
-    PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
-      const int r = i % 4 / 2;
-      const float p =
-          simt::Exp2(E::Unit() * block.s[n].c[i / 4][i % 4] - E::Unit() * E::Base(largest.v[r]));
-      softmax.sum.v[r] += p;
-      softmax.dot.v[r] += p * block.dp[n].c[i / 4][i % 4];
-    }
-  }
-}
-
-// A row's softmax: p = 2^(Unit() score - log_sum), ds = p (dp - mean).
-struct RowStatistics {
-  RowPair log_sum, mean;
-};
-
-template <typename E>
-PENSTOCK_DEVICE RowStatistics Finish(const Softmax& softmax) {
-  RowStatistics rows;
-  PENSTOCK_UNROLL for (int r = 0; r < 2; ++r) {
-    const float sum = SumQuad(softmax.sum.v[r]);
-    rows.log_sum.v[r] = E::Unit() * softmax.largest.v[r] + simt::Log2(sum);
-    rows.mean.v[r] = SumQuad(softmax.dot.v[r]) / sum;
-  }
-  return rows;
-}
-
-// The bias gradient is (64, 64) in shared memory, summed over the block's samples; the pointer is
-// null if there is no bias gradient. A lane adds to, zeroes and stores the same elements: those of
-// its tile's sums.
-template <typename Function>
-PENSTOCK_DEVICE void ForBiasElements(unsigned query, Function function) {
-  PENSTOCK_UNROLL for (unsigned column = 0; column < kBiasTokens; column += 8) {
-    PENSTOCK_UNROLL for (int i = 0; i < 4; ++i) {
-      function((query + RowOf(i)) * kBiasTokens + column + ColumnOf(i));
-    }
-  }
-}
 
 // dq += ds k for a block of keys. Afterwards block.s holds ds.
 template <typename T, int kDim, bool kExtras>
@@ -225,26 +109,17 @@ PENSTOCK_DEVICE void KeyTile(const Sources<T>& from, unsigned key, const E& extr
   StoreRows(value_sums, one, stage, dv + key * from.stride, from.stride, tokens - key);
 }
 
-template <typename T, int kDim, bool kExtras, unsigned kTokens>
+template <typename T, int kDim, bool kExtras>
 PENSTOCK_DEVICE void OneSample(const AttentionArguments<T>& a, unsigned sample, unsigned head,
                                float* dbias) {
   constexpr unsigned kStride = HeadShape<T, kDim>::kStride;
   const size_t width = size_t{a.heads} * kDim;
-  const unsigned rows = TilesOf(a.tokens) * kTile, warps = Warps<kTokens>();
+  const unsigned rows = TilesOf(a.tokens) * kTile, warps = Warps<kAnyTokens>();
   const unsigned warp = simt::Thread() / simt::kWarp;
   T* const areas = reinterpret_cast<T*>(simt::Shared());
-  const unsigned area = rows * kStride, second = kAllResident<T> ? 2 * area : 0;
+  const unsigned area = rows * kStride;
   const size_t at = size_t{sample} * a.tokens * 3 * width + head * kDim;
-  const Sources<T> from{a.qkv + at,
-                        a.qkv + at + width,
-                        a.qkv + at + 2 * width,
-                        a.dout + size_t{sample} * a.tokens * width + head * kDim,
-                        3 * width,
-                        width,
-                        areas + second,
-                        areas,
-                        areas + area,
-                        areas + second + area};
+  const Sources<T> from = SourcesOf<T, kDim>(a, sample, head, areas, area);
   T* const stages = areas + (kAllResident<T> ? 4 : 2) * area;
   T* const stage = stages + warp * kTile * kStride;
   const SharedStatistics statistics{
@@ -279,20 +154,34 @@ PENSTOCK_DEVICE void OneSample(const AttentionArguments<T>& a, unsigned sample, 
   }
 }
 
-// The number of registers with which the kernel does not spill, rounded up to the next step at
-// which a multiprocessor holds one block (of four warps) fewer. For 64 tokens of bf16, five blocks
-// fit with heads of 16, four with 32, three with 64.
+// The bias gradient is (64, 64) in shared memory, summed over the block's samples; the pointer is
+// null if there is no bias gradient. A lane adds to, zeroes and stores the same elements: those of
+// its tile's sums.
+template <typename Function>
+PENSTOCK_DEVICE void ForBiasElements(unsigned query, Function function) {
+  PENSTOCK_UNROLL for (unsigned column = 0; column < kBiasTokens; column += 8) {
+    PENSTOCK_UNROLL for (int i = 0; i < 4; ++i) {
+      function((query + RowOf(i)) * kBiasTokens + column + ColumnOf(i));
+    }
+  }
+}
+
+// The most registers of a thread. The kernel does not spill with them. With one register more, a
+// multiprocessor would hold one block (of four warps) fewer. For 64 tokens of bf16 it holds five
+// blocks with heads of 16 and 32, and four with heads of 64. With bias or dropout it holds four and
+// three.
 template <typename T, int kDim, bool kExtras, unsigned kTokens>
-inline constexpr int kBackwardRegisters = kExtras || sizeof(T) == 4 ? 255
-                                          : kTokens == kAnyTokens   ? (kDim == 64   ? 255
-                                                                       : kDim == 32 ? 168
-                                                                                    : 128)
-                                                                    : (kDim == 64   ? 168
-                                                                       : kDim == 32 ? 128
-                                                                                    : 96);
+constexpr int BackwardRegisters() {
+  if (kTokens == kFixedTokens) {
+    if (kExtras) return kDim == 64 ? 168 : 128;
+    return kDim == 64 ? 128 : 96;
+  }
+  if (kExtras || sizeof(T) == 4 || kDim == 64) return 255;
+  return kDim == 32 ? 168 : 128;
+}
 
 template <typename T, int kDim, bool kExtras, unsigned kTokens>
-PENSTOCK_KERNEL void PENSTOCK_MOST_REGISTERS((kBackwardRegisters<T, kDim, kExtras, kTokens>))
+PENSTOCK_KERNEL void PENSTOCK_MOST_REGISTERS((BackwardRegisters<T, kDim, kExtras, kTokens>()))
     AttentionBackwardKernel(AttentionArguments<T> arguments) {
   const AttentionArguments<T> a = WithTokens<kTokens>(arguments);
   const unsigned head = simt::BlockX() % a.heads, part = simt::BlockX() / a.heads;
@@ -308,7 +197,11 @@ PENSTOCK_KERNEL void PENSTOCK_MOST_REGISTERS((kBackwardRegisters<T, kDim, kExtra
   }
   PENSTOCK_NO_UNROLL for (auto sample = static_cast<unsigned>(FirstOf(a.samples, a.parts, part));
                           sample < end; ++sample) {
-    OneSample<T, kDim, kExtras, kTokens>(a, sample, head, dbias);
+    if constexpr (kTokens == kFixedTokens) {
+      OneSample64<kDim, kExtras>(a, sample, head, dbias);
+    } else {
+      OneSample<T, kDim, kExtras>(a, sample, head, dbias);
+    }
     simt::SyncBlock();  // The next sample overwrites shared memory.
   }
   if constexpr (kExtras) {

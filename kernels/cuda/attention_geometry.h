@@ -36,7 +36,8 @@ PENSTOCK_HOST_DEVICE constexpr unsigned RowStride(unsigned head_dim) {
 
 // Bytes of shared memory. In bf16 the backward holds queries, keys, values and the output's
 // gradient at once; in float it holds two of them at a time. It also holds two numbers per query,
-// and one tile per warp, through which bf16 results are stored in whole rows.
+// and one tile per warp, through which bf16 results are stored in whole rows. For 64 tokens in bf16
+// it holds probabilities and gradients of scores instead (attention_backward_64.h).
 template <typename T>
 constexpr unsigned ForwardShared(unsigned tokens, unsigned head_dim) {
   return 3 * TilesOf(tokens) * kTile * RowStride<T>(head_dim) * static_cast<unsigned>(sizeof(T));
@@ -45,9 +46,12 @@ template <typename T>
 PENSTOCK_HOST_DEVICE constexpr unsigned BackwardShared(unsigned tokens, unsigned head_dim) {
   const unsigned rows = TilesOf(tokens) * kTile;
   const unsigned arrays = sizeof(T) == 2 ? 4 : 2;
+  const unsigned row = RowStride<T>(head_dim) * static_cast<unsigned>(sizeof(T));
+  if (sizeof(T) == 2 && tokens == kFixedTokens) {
+    return rows * (arrays * row + 2 * RowStride<T>(tokens) * static_cast<unsigned>(sizeof(T)));
+  }
   const unsigned staged = AttentionWarps(tokens) * kTile;
-  return (arrays * rows + staged) * RowStride<T>(head_dim) * static_cast<unsigned>(sizeof(T)) +
-         2 * rows * static_cast<unsigned>(sizeof(float));
+  return (arrays * rows + staged) * row + 2 * rows * static_cast<unsigned>(sizeof(float));
 }
 
 inline constexpr unsigned kBiasShared = kBiasTokens * kBiasTokens * sizeof(float);

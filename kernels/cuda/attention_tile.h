@@ -92,17 +92,21 @@ PENSTOCK_DEVICE void Scores(const LeftRows<T, kDim>& a, const T* rows, Square& s
   }
 }
 
-// sum (16 x kDim) += p (16x16) times rows [0, 16) of `rows`.
+// sum (16 x kDim) += a (16x16) times rows [0, 16) of `rows`.
 template <typename T, int kDim>
-PENSTOCK_DEVICE void AddProduct(const Square& p, const T* rows, RowSums<kDim>& sum) {
-  Left<T> a;
-  ToLeft(p, a);
+PENSTOCK_DEVICE void AddProduct(const Left<T>& a, const T* rows, RowSums<kDim>& sum) {
   PENSTOCK_UNROLL for (int step = 0; step < kDim / 16; ++step) {
     Right<T> b[2];
     LoadRight(rows + step * 16, HeadShape<T, kDim>::kStride, b);
     Multiply(a, b[0], sum.steps[step].c[0]);
     Multiply(a, b[1], sum.steps[step].c[1]);
   }
+}
+template <typename T, int kDim>
+PENSTOCK_DEVICE void AddProduct(const Square& p, const T* rows, RowSums<kDim>& sum) {
+  Left<T> a;
+  ToLeft(p, a);
+  AddProduct(a, rows, sum);
 }
 
 // A lane's values for rows g and g + 8 of a tile, one number each.
@@ -159,6 +163,11 @@ struct Extras {
       }
     }
     return 1.0f;
+  }
+  // Returns Factor() of a probability, given whether it is not zero. Saves drawing again. The scale
+  // is 1 if nothing is dropped.
+  PENSTOCK_DEVICE float FactorIf(bool kept) const {
+    return kExtras ? (kept ? dropout.scale : 0.0f) : 1.0f;
   }
 
   unsigned tokens;

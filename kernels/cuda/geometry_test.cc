@@ -85,12 +85,29 @@ TEST(GeometryTest, AttentionFitsSharedMemory) {
       EXPECT_LE(BackwardShared<Bf16>(tokens, dim), kMost);
       EXPECT_LE(BackwardShared<float>(tokens, dim), kMost);
     }
-    EXPECT_LE(4 * BackwardShared<Bf16>(64, dim), kMost) << "four blocks of boards";
     EXPECT_LE(BackwardShared<float>(kBiasTokens, dim) + kBiasShared, kMost);
     // Eight rows begin in different banks of 16 bytes.
     EXPECT_EQ(RowStride<Bf16>(dim) * 2 / 16 % 2, 1u);
     EXPECT_EQ(RowStride<float>(dim) * 4 / 16 % 2, 1u);
   }
+}
+
+// The backward of boards has as many blocks on a multiprocessor of sm_90 as registers allow.
+TEST(GeometryTest, BlocksOfBoardsFitAMultiprocessor) {
+  constexpr unsigned kMultiprocessor = 228 * 1024, kReserved = 1024;  // kReserved for each block.
+  auto blocks = [](unsigned dim, unsigned bias) {
+    return kMultiprocessor / (BackwardShared<Bf16>(64, dim) + bias + kReserved);
+  };
+  for (unsigned dim : {16u, 32u}) {
+    EXPECT_GE(blocks(dim, 0), 5u);
+    EXPECT_GE(blocks(dim, kBiasShared), 4u);
+  }
+  EXPECT_GE(blocks(64, 0), 4u);
+  EXPECT_GE(blocks(64, kBiasShared), 3u);
+}
+
+TEST(GeometryTest, PairsOfEightRowsOfScoresAreInDifferentBanks) {
+  EXPECT_EQ(RowStride<Bf16>(kFixedTokens) / 2 % 32, 4u) << "four lanes store pairs of one row";
 }
 
 // The most tokens, forward and backward, whose launches need no more than `most` bytes.
