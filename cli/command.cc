@@ -101,6 +101,25 @@ absl::Status CheckCommandName(CLI::App& app, int argc, const char* const* argv) 
   return UsageError(NoSuchCommand(name, names));
 }
 
+// Appends "chess", "chess generate" and so on: the names of all commands below `parent`.
+void AppendCommands(const CLI::App& parent, const std::string& before,
+                    std::vector<std::string>& names) {
+  for (const CLI::App* command : parent.get_subcommands({})) {
+    const std::string name = before + command->get_name();
+    names.push_back(name);
+    AppendCommands(*command, name + " ", names);
+  }
+}
+
+// Returns UsageError() if the words after `help` are not the name of a command.
+absl::Status CheckCommandOfHelp(const CLI::App& app, int argc, const char* const* argv) {
+  const std::string name = CommandOfHelp(argc, argv);
+  std::vector<std::string> names;
+  AppendCommands(app, "", names);
+  if (name.empty() || std::count(names.begin(), names.end(), name) > 0) return absl::OkStatus();
+  return UsageError(NoSuchCommand(name, names));
+}
+
 }  // namespace
 
 absl::Status CheckReplaces(const std::string& path, bool force) {
@@ -109,6 +128,9 @@ absl::Status CheckReplaces(const std::string& path, bool force) {
 }
 
 int RunApp(CLI::App& app, const absl::Status& outcome, int argc, const char* const* argv) {
+  if (absl::Status known = CheckCommandOfHelp(app, argc, argv); !known.ok()) {
+    return ReportAndExitCode(known);
+  }
   const std::vector<const char*> words = WithHelpAsOption(argc, argv);
   argc = static_cast<int>(words.size());
   if (absl::Status known = CheckCommandName(app, argc, words.data()); !known.ok()) {

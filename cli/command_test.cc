@@ -3,7 +3,9 @@
 #include <csignal>
 #include <memory>
 #include <thread>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/flags/number_flags.h"
 #include "base/process/stop_signals.h"
 #include "base/status.h"
@@ -95,6 +97,28 @@ TEST_F(CommandTest, SuggestsTheCommandThatWasMeant) {
   EXPECT_EQ(Run("spill"), 2);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
             "penstock: there is no command 'spill'. The commands are: pour\n");
+}
+
+TEST_F(CommandTest, HelpRefusesWordsThatNameNoCommand) {
+  AddHelpCommand(app_);
+  AddCommand(*app_.get_subcommand("pour"), "slowly", "Pours slowly.", "tool pour slowly");
+  for (const auto& [word, meant] :
+       {std::pair("slow", "; did you mean 'pour slowly'?"),
+        std::pair("slwoly", "; did you mean 'pour slowly'?"), std::pair("x", ".")}) {
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(Run("help", "pour", word), 2);
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+              absl::StrCat("penstock: there is no command 'pour ", word, "'", meant,
+                           " The commands are: pour, pour slowly, help\n"));
+  }
+}
+
+TEST_F(CommandTest, HelpShowsACommandBelowACommand) {
+  AddHelpCommand(app_);
+  AddCommand(*app_.get_subcommand("pour"), "slowly", "Pours slowly.", "tool pour slowly");
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(Run("help", "pour", "slowly"), 0);
+  EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr("Pours slowly."));
 }
 
 TEST_F(CommandTest, SuggestsTheOptionThatWasMeant) {

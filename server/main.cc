@@ -343,6 +343,9 @@ int Main(int argc, char** argv) {
       "penstock-server");
   Flags flags;
   AddOptions(app, flags);
+  if (const std::string name = CommandOfHelp(argc, argv); !name.empty()) {
+    return Fail(absl::InvalidArgumentError(NoSuchCommand(name, {})), kUsageExitCode);
+  }
   const std::vector<const char*> words = WithHelpAsOption(argc, argv);
   if (const std::optional<int> code =
           ParseCommandLine(app, "penstock-server", static_cast<int>(words.size()), words.data())) {

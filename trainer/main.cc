@@ -1,4 +1,5 @@
 // penstock-train: one rank of a training, fed by preprocessing servers.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -8,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "base/flags/command_line.h"
 #include "base/flags/help_command.h"
 #include "base/print_escaped.h"
@@ -124,7 +124,7 @@ int RunCommand(const Command& command, int argc, const char* const* argv) {
 }
 
 // Reports that `help NAME` names no command, and returns the exit code.
-int HelpFails(const char* name, const std::vector<Command>& commands) {
+int HelpFails(const std::string& name, const std::vector<Command>& commands) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.push_back(command.name);
   return Fail(penstock::kUsageExitCode, penstock::NoSuchCommand(name, names));
@@ -180,13 +180,15 @@ int main(int argc, char** argv) {
   const std::vector<const char*> words = penstock::WithHelpAsOption(argc, argv);
   const auto num_words = static_cast<int>(words.size());
   const std::vector<Command> commands = Commands();
+  const std::string asked = penstock::CommandOfHelp(argc, argv);
+  const auto is_asked = [&](const Command& command) { return command.name == asked; };
+  if (!asked.empty() && std::ranges::none_of(commands, is_asked)) {
+    return HelpFails(asked, commands);
+  }
   for (const Command& command : commands) {
     if (num_words > 1 && words[1] == command.name) {
       return RunCommand(command, num_words - 1, words.data() + 1);
     }
-  }
-  if (argc > 2 && argv[1] == absl::string_view(penstock::kHelpCommand) && argv[2][0] != '-') {
-    return HelpFails(argv[2], commands);
   }
   return Train(commands, num_words, words.data());
 }

@@ -23,7 +23,17 @@ std::vector<const char*> WithHelpAsOption(int argc, const char* const* argv) {
   return words;
 }
 
+std::string CommandOfHelp(int argc, const char* const* argv) {
+  if (argc < 2 || absl::string_view(argv[1]) != kHelpCommand) return "";
+  const char* const* end = argv + 2;
+  while (end < argv + argc && **end != '-') ++end;
+  return absl::StrJoin(argv + 2, end, " ");
+}
+
 std::string NoSuchCommand(absl::string_view name, const std::vector<std::string>& commands) {
+  if (commands.empty()) {
+    return absl::StrCat("there is no command '", name, "': this program has only options");
+  }
   const std::string nearest = Nearest(name, commands);
   return absl::StrCat("there is no command '", name, "'",
                       nearest.empty() ? "." : absl::StrCat("; did you mean '", nearest, "'?"),

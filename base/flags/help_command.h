@@ -21,8 +21,12 @@ void AddHelpArgument(CLI::App& help);
 // which asks for the help of `help` itself, stays as it is. `argv` must outlive the result.
 std::vector<const char*> WithHelpAsOption(int argc, const char* const* argv);
 
-// Returns the message that there is no command `name`. It lists `commands`, and says which of them
-// was probably meant.
+// Returns "chess generate" for `PROGRAM help chess generate`; "" if the first argument is not
+// `help`, or if no word follows it.
+std::string CommandOfHelp(int argc, const char* const* argv);
+
+// Returns the message that there is no command `name`. It lists `commands`, which may be empty, and
+// says which of them was probably meant.
 std::string NoSuchCommand(absl::string_view name, const std::vector<std::string>& commands);
 
 }  // namespace penstock

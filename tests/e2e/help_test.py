@@ -126,6 +126,19 @@ class HelpTest(unittest.TestCase):
             self.assertEqual(asked.returncode, 2)
             self.assertIn(f"there is no command '{word}'; did you mean '{meant}'?", asked.stderr)
 
+    def test_help_of_words_after_a_command(self):
+        for words, told in (
+                (["penstock", "help", "chess", "gen"],
+                 "there is no command 'chess gen'; did you mean 'chess generate'?"),
+                (["penstock", "help", "pack", "csv"], "there is no command 'pack csv'"),
+                (["penstock-train", "help", "predict", "images"],
+                 "there is no command 'predict images'"),
+                (["penstock-server", "help", "start"],
+                 "there is no command 'start': this program has only options")):
+            asked = run(*words)
+            self.assertEqual((asked.returncode, asked.stdout), (2, ""), words)
+            self.assertIn(f"{words[0]}: {told}", asked.stderr)
+
     def test_colours_are_for_terminals_whose_user_wants_them(self):
         words = ["penstock", "stream", "--remainde"]
         self.assertIn("\x1b[1;31mpenstock:\x1b[0m there is no option", on_terminal(words))
