@@ -4,7 +4,9 @@
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME penstock)
 set(CPACK_PACKAGE_VENDOR "Penstock")
-set(PENSTOCK_PACKAGE_CONTACT "Penstock maintainers <penstock@example.org>" CACHE STRING
+# Debian wants an address. The project has none, and .invalid says so. Whoever publishes the package
+# gives their own: cmake -DPENSTOCK_PACKAGE_CONTACT='NAME <ADDRESS>'.
+set(PENSTOCK_PACKAGE_CONTACT "Penstock unpublished build <no-address@penstock.invalid>" CACHE STRING
   "Who maintains the Debian package: NAME <ADDRESS>")
 set(CPACK_PACKAGE_CONTACT ${PENSTOCK_PACKAGE_CONTACT})
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "data-loading service for training")
