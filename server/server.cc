@@ -155,9 +155,14 @@ Server::Server(ServerOptions options, Root root, std::unique_ptr<SessionSource> 
 absl::Status Server::LoadCredentials() {
   credentials_ = grpc::InsecureServerCredentials();
   if (!options_.tls_cert.empty()) {
-    PENSTOCK_ASSIGN_OR_RETURN(credentials_, MakeTlsCredentials({.cert = options_.tls_cert,
-                                                                .key = options_.tls_key,
-                                                                .ca = options_.tls_client_ca}));
+    absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> tls = MakeTlsCredentials(
+        {.cert = options_.tls_cert, .key = options_.tls_key, .ca = options_.tls_client_ca});
+    if (!tls.ok()) {
+      const bool ca = !options_.tls_client_ca.empty();
+      return Annotate(tls.status(),
+                      ca ? "--tls-cert, --tls-key, --tls-client-ca" : "--tls-cert, --tls-key");
+    }
+    credentials_ = *std::move(tls);
   }
   std::unique_ptr<TokenFile> tokens;
   if (!options_.token_file.empty()) {

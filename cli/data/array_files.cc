@@ -37,6 +37,13 @@ absl::StatusOr<NpyWriter> CreateArray(const std::string& folder, bool force,
   return NpyWriter::Create(path, tensor.dtype, tensor.shape);
 }
 
+// Says what to do if the disk is full.
+absl::Status WithCure(const absl::Status& status) {
+  if (!absl::IsResourceExhausted(status)) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(status.message(), "; free space there, or give another path"));
+}
+
 }  // namespace
 
 absl::StatusOr<ArrayFiles> ArrayFiles::Create(const std::string& output, bool force,
@@ -60,14 +67,15 @@ absl::StatusOr<ArrayFiles> ArrayFiles::Create(const std::string& output, bool fo
 absl::Status ArrayFiles::Append(std::span<const TensorView> tensors, size_t rows) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const std::span<const uint8_t> bytes = tensors[i].bytes.first(rows * tensors[i].row_bytes);
-    PENSTOCK_RETURN_IF_ERROR(file_.has_value() ? file_->Append(i, bytes) : files_[i].Append(bytes));
+    PENSTOCK_RETURN_IF_ERROR(
+        WithCure(file_.has_value() ? file_->Append(i, bytes) : files_[i].Append(bytes)));
   }
   return absl::OkStatus();
 }
 
 absl::Status ArrayFiles::Finish() {
-  if (file_.has_value()) return file_->Finish();
-  for (NpyWriter& file : files_) PENSTOCK_RETURN_IF_ERROR(file.Finish());
+  if (file_.has_value()) return WithCure(file_->Finish());
+  for (NpyWriter& file : files_) PENSTOCK_RETURN_IF_ERROR(WithCure(file.Finish()));
   return absl::OkStatus();
 }
 

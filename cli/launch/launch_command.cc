@@ -23,7 +23,7 @@ absl::StatusOr<std::vector<LaunchHost>> Hosts(const LaunchFlags& flags) {
     return UsageError("give -H or --hostfile, not both");
   }
   if (flags.hosts.empty() && flags.hostfile.empty()) {
-    if (flags.ranks == 0) return UsageError("-np is missing; give -np N, the number of ranks");
+    if (flags.ranks == 0) return UsageError("-np is missing or 0; give -np N, the number of ranks");
     return std::vector<LaunchHost>{{"localhost", flags.ranks}};
   }
   absl::StatusOr<std::vector<LaunchHost>> hosts;

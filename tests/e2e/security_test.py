@@ -254,6 +254,7 @@ class TlsTest(SecurityTestCase):
             result = run("penstock-server", "--data-root", self.data, "--listen", "127.0.0.1:0",
                          "--tls-cert", cert, "--tls-key", its_key)
             self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn("penstock-server: --tls-cert, --tls-key: ", result.stderr)
             self.assertIn(says, result.stderr)
             result = run("penstock", *self.stream_args(
                 "127.0.0.1:1", *self.tls("--tls-cert", cert, "--tls-key", its_key)))
@@ -269,6 +270,7 @@ class TlsTest(SecurityTestCase):
         result = run("penstock-server", "--data-root", self.data, "--listen", "127.0.0.1:0",
                      "--tls-cert", pem, "--tls-key", key, "--tls-client-ca", bundle)
         self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("--tls-cert, --tls-key, --tls-client-ca: ", result.stderr)
         self.assertIn(says, result.stderr)
         result = run("penstock", *self.stream_args("127.0.0.1:1", "--tls", "--tls-ca", bundle))
         self.assertEqual(result.returncode, 2, result.stderr)

@@ -3,6 +3,7 @@ folder that is used twice."""
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import unittest
@@ -32,6 +33,18 @@ class OutputTest(TrainingTestCase):
                                         stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S)
             self.assertEqual(result.returncode, 1, (program, args))
             self.assertIn("cannot write to standard output", result.stderr)
+
+    def test_arrays_that_do_not_fit_the_disk_are_an_error_with_what_to_do(self):
+        def little_room():
+            die_with_parent()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+
+        for output in ("arrays", "arrays.npz"):
+            result = run("penstock", "decode", self.data, "-o", self.folder / output,
+                         preexec_fn=little_room)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn(output, result.stderr)
+            self.assertIn("File too large; free space there, or give another path", result.stderr)
 
     def test_a_reader_that_has_read_enough_is_no_error(self):
         reader, writer = os.pipe()
