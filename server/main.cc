@@ -17,6 +17,7 @@
 #include "base/flags/command_line.h"
 #include "base/flags/help_command.h"
 #include "base/flags/number_flags.h"
+#include "base/flags/path_flags.h"
 #include "base/print_escaped.h"
 #include "base/process/end_process.h"
 #include "base/process/keep_freed_memory.h"
@@ -265,6 +266,13 @@ absl::Status CheckAddresses(const ServerOptions& options) {
       "smaller stacks (ulimit -s)");
 }
 
+absl::Status CheckPaths(const ServerOptions& options) {
+  PENSTOCK_RETURN_IF_ERROR(CheckExists("--data-root", options.data_root,
+                                       "give the folder with the shards and manifests"));
+  if (options.token_file.empty()) return absl::OkStatus();
+  return CheckExists("--token-file", options.token_file, "give a file with one token in each line");
+}
+
 // Ends the process if it hangs. For example, gRPC waits for ever for threads that it could not
 // start. The function keeps the logger, because the log may be destroyed before the process ends.
 absl::StatusOr<LastThread*> StartLastThread() {
@@ -287,6 +295,7 @@ void WarnOfTooLargeABudget(uint64_t budget) {
 absl::Status Serve(const Flags& flags, const std::string& described, absl::Duration grace,
                    LastThread& last) {
   PENSTOCK_RETURN_IF_ERROR(CheckAddresses(flags.server));
+  PENSTOCK_RETURN_IF_ERROR(CheckPaths(flags.server));
   std::atomic<Server*> started{nullptr};
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<SignalThread> signals,
                             HandleSignals(started, last, grace));

@@ -145,6 +145,7 @@ class ServerProgramTest(unittest.TestCase):
         code, _, error = run("--data-root", "/no/such/folder", "--listen", "127.0.0.1:0")
         self.assertEqual(code, 1)
         self.assertIn("/no/such/folder", error)
+        self.assertIn("; give the folder with the shards", error)
 
     def test_an_unreadable_data_root_is_an_error(self):
         folder = os.path.join(self.folder.name, "locked")

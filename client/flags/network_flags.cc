@@ -1,6 +1,7 @@
 #include "client/flags/network_flags.h"
 
 #include "absl/time/clock.h"
+#include "base/flags/path_flags.h"
 #include "base/status.h"
 #include "base/tls/pem_files.h"
 #include "client/transport/grpc/server_channel.h"
@@ -57,11 +58,18 @@ absl::StatusOr<NetworkOptions> ToNetworkOptions(const NetworkFlags& flags) {
 absl::Status CheckNetworkFiles(const NetworkOptions& network, std::vector<std::string>& warnings) {
   if (network.tls.has_value()) {
     const TlsOptions& files = *network.tls;
+    if (!files.ca_file.empty()) {
+      PENSTOCK_RETURN_IF_ERROR(CheckExists("--tls-ca", files.ca_file,
+                                           "give the PEM file of the CA that signed the servers' "
+                                           "certificates"));
+    }
     PENSTOCK_RETURN_IF_ERROR(CheckPemFiles("--tls-ca", {.ca = files.ca_file}, warnings));
     PENSTOCK_RETURN_IF_ERROR(CheckPemFiles(
         "--tls-cert, --tls-key", {.cert = files.cert_file, .key = files.key_file}, warnings));
   }
   if (network.token_file.empty()) return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(CheckExists("--token-file", network.token_file,
+                                       "give the file that has this client's token"));
   return Annotate(ReadTokenFile(network.token_file).status(), "--token-file");
 }
 

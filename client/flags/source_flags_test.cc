@@ -8,6 +8,7 @@
 namespace penstock {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -118,7 +119,8 @@ TEST_F(SourceFlagsTest, APemFileThatCannotBeUsedIsNamedWithItsFlag) {
   const TempFolder folder;
   const std::string none = folder.File("none"), text = folder.Write("text", "no certificate\n");
   EXPECT_THAT(Check("--servers a:1 --tls --tls-ca " + none),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("--tls-ca: " + none)));
+              StatusIs(absl::StatusCode::kNotFound,
+                       AllOf(HasSubstr("--tls-ca: " + none), HasSubstr("; give the PEM file"))));
   EXPECT_THAT(Check("--servers a:1 --tls --tls-ca " + text),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--tls-ca: " + text)));
 }
