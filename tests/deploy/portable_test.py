@@ -84,6 +84,17 @@ class PortableTest(unittest.TestCase):
         self.assertEqual(child.returncode, 0, f"{program} {args}\n{out}\n{err}")
         return out
 
+    def test_the_licences_of_linked_libraries_are_installed_beside_the_programs(self):
+        subprocess.run(["cmake", "--install", PORTABLE.parent, "--component", "programs",
+                        "--prefix", self.work], check=True, stdout=subprocess.DEVNULL,
+                       timeout=TIMEOUT_S)
+        licenses = self.work / "share" / "doc" / "penstock" / "licenses"
+        sources = (licenses / "SOURCES").read_text()
+        for library in ("abseil", "glibc", "grpc", "libjpeg-turbo", "libzstd", "openssl", "protobuf"):
+            self.assertRegex(sources, rf"(?m)^{library} \d")
+            self.assertTrue((licenses / library / "copyright").stat().st_size, library)
+        self.assertTrue(all((self.work / "bin" / name).exists() for name in PROGRAMS))
+
     def test_they_need_only_glibc_of_2_35_and_are_small(self):
         for name in PROGRAMS:
             with self.subTest(name):
