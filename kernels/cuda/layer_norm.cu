@@ -79,11 +79,12 @@ PENSTOCK_DEVICE void LoadRow(const Forward<T>& f, const Place<T, kLanes>& place,
 }
 
 // Number of blocks that the registers of a multiprocessor hold, by the number of values of a lane.
-// Without this bound, rows of 1,024 values take a few registers more, and one block fewer fits.
+// Without this bound, rows of 1,024 values take a few registers more, and one block fewer fits. The
+// emulation does not use it.
 template <typename T, int kChunks>
-inline constexpr int kForwardBlocks = kChunks* Vector<T>::kSize <= 8    ? 8
-                                      : kChunks* Vector<T>::kSize <= 16 ? 5
-                                                                        : 4;
+[[maybe_unused]] constexpr int kForwardBlocks = kChunks* Vector<T>::kSize <= 8    ? 8
+                                                : kChunks* Vector<T>::kSize <= 16 ? 5
+                                                                                  : 4;
 
 template <typename T, int kLanes, int kChunks>
 PENSTOCK_KERNEL void PENSTOCK_LAUNCH_BOUNDS(kThreads, (kForwardBlocks<T, kChunks>))

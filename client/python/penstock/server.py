@@ -191,7 +191,7 @@ def _error_of(code: int, lines: list[str]) -> Exception:
         [f"penstock-server ended with {code} before it served", *lines])
     if code == 2:
         return errors.InvalidArgumentError(message)
-    if message.endswith("No such file or directory"):
+    if "No such file or directory" in message:
         return errors.NotFoundError(message)
     return errors.UnavailableError(message)
 
