@@ -62,7 +62,8 @@ class NcclCommunicator final : public CapturingCommunicator {
   absl::Status Post(const Travelling& travelling);
   absl::Status CloseGroup();
   absl::Status CaptureGather(std::span<const std::span<uint8_t>> parts);
-  absl::Status CheckGraph();
+  // `host` is memory for what arrives. It must be freed after an abort: freeing waits for the GPU.
+  absl::Status CheckGraph(DeviceStream::Memory& host);
   absl::Status PostAll(const Travelling& travelling);
 
   // Returns false if NCCL still works on its last request.
@@ -314,9 +315,8 @@ absl::Status NcclCommunicator::Wait(const Patience& patience,
 }
 
 // Each rank sends another byte to every rank.
-absl::Status NcclCommunicator::CheckGraph() {
-  PENSTOCK_ASSIGN_OR_RETURN(const DeviceStream::Memory host,
-                            stream_.Allocate(DeviceStream::Place::kPinnedHost, size()));
+absl::Status NcclCommunicator::CheckGraph(DeviceStream::Memory& host) {
+  PENSTOCK_ASSIGN_OR_RETURN(host, stream_.Allocate(DeviceStream::Place::kPinnedHost, size()));
   const auto byte_of = [](size_t rank) { return static_cast<uint8_t>(rank + 1); };
   std::fill_n(host.get(), size(), uint8_t{0});
   host.get()[rank()] = byte_of(rank());
@@ -353,8 +353,9 @@ absl::Status NcclCommunicator::CaptureGather(std::span<const std::span<uint8_t>>
 
 absl::Status NcclCommunicator::TryGraph(absl::Duration timeout) {
   timeout_ = timeout;
+  DeviceStream::Memory host;
   watch_->Begin();
-  const absl::Status tried = CheckGraph();
+  const absl::Status tried = CheckGraph(host);
   watch_->End();
   timeout_ = options_.timeout;
   if (tried.ok()) {

@@ -335,6 +335,8 @@ void Comm::Run() {
     }
     const int result = due && Has("error") ? kSystemError : Move(next);
     if (result != kSuccess && !aborted) {
+      std::lock_guard lock(mutex);
+      queue.push_front(std::move(next));  // Its kernel spins until the end of the communicator.
       state = result;
       return;
     }

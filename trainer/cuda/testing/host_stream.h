@@ -3,7 +3,11 @@
 #define PENSTOCK_TRAINER_CUDA_TESTING_HOST_STREAM_H_
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,13 +16,17 @@
 
 namespace penstock {
 
-// Copies at once. The fake NCCL's work is done when the fake says so. Counts calls.
+// Copies at once. The fake NCCL's work is done when the fake says so. Counts calls. Like CUDA, it
+// waits for all work before it frees memory; a wait of ten seconds ends the process.
 class HostStream final : public DeviceStream {
  public:
   void* handle() const override { return &stream_; }
 
   absl::StatusOr<Memory> Allocate(Place, size_t bytes) override {
-    return Memory(new uint8_t[bytes](), [](uint8_t* memory) { delete[] memory; });
+    return Memory(new uint8_t[bytes](), [this](uint8_t* memory) {
+      AwaitWork();
+      delete[] memory;
+    });
   }
   absl::Status Copy(uint8_t* to, const uint8_t* from, size_t bytes) override {
     copied_ += bytes;
@@ -52,6 +60,17 @@ class HostStream final : public DeviceStream {
   size_t copied() const { return copied_; }
 
  private:
+  void AwaitWork() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!Done().value()) {
+      if (std::chrono::steady_clock::now() > end) {
+        std::fputs("HostStream: memory is freed while work hangs\n", stderr);
+        std::abort();
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
   mutable FakeStream stream_;
   std::vector<FakeStream::Work> graph_;
   bool launched_ = false;
