@@ -34,11 +34,10 @@ class TimedGraph {
     absl::Status queued;
     for (int i = 0; i < kRunsInGraph && queued.ok(); ++i) queued = run();
     cudaGraph_t graph = nullptr;
-    const absl::Status ended = Check(cudaStreamEndCapture(stream_, &graph));
-    PENSTOCK_RETURN_IF_ERROR(queued);
-    PENSTOCK_RETURN_IF_ERROR(ended);
-    const absl::Status made = Check(cudaGraphInstantiate(&graph_, graph, 0));
-    (void)cudaGraphDestroy(graph);
+    absl::Status made = Check(cudaStreamEndCapture(stream_, &graph));
+    if (!queued.ok()) made = queued;
+    if (made.ok()) made = Check(cudaGraphInstantiate(&graph_, graph, 0));
+    if (graph != nullptr) (void)cudaGraphDestroy(graph);
     return made;
   }
   absl::StatusOr<double> Launch() {
