@@ -164,7 +164,12 @@ absl::Status DeviceProgram::TryProducts(const ShardMemory& memory, Device& devic
 }
 
 absl::Status DeviceProgram::ChooseFastestProducts(const ShardMemory& memory, Device& device) const {
-  PENSTOCK_RETURN_IF_ERROR(FillOperands(OpsOn(memory), device));
+  std::vector<DeviceOp> products;
+  PENSTOCK_RETURN_IF_ERROR(ForEachProduct(memory, [&](const DeviceOp& op) {
+    products.push_back(op);
+    return absl::OkStatus();
+  }));
+  PENSTOCK_RETURN_IF_ERROR(FillOperands(products, device));
   return ForEachProduct(memory, [&](const DeviceOp& op) { return device.ChooseFastest(op); });
 }
 

@@ -34,9 +34,9 @@ absl::Status Fill(const DeviceOperand& to, char* noise, Device& device) {
   return absl::OkStatus();
 }
 
-absl::Status FillAll(const std::vector<DeviceOp>& ops, char* floats, char* halves, Device& device) {
-  for (const DeviceOp& op : ops) {
-    if (!IsGemm(op.kind)) continue;
+absl::Status FillAll(const std::vector<DeviceOp>& products, char* floats, char* halves,
+                     Device& device) {
+  for (const DeviceOp& op : products) {
     for (size_t i = 0; i < op.operands.size(); ++i) {
       const bool is_float = !op.bf16 || (op.kind == DeviceOpKind::kLinearBackwardWeight && i == 2);
       PENSTOCK_RETURN_IF_ERROR(Fill(op.operands[i], is_float ? floats : halves, device));
@@ -47,11 +47,11 @@ absl::Status FillAll(const std::vector<DeviceOp>& ops, char* floats, char* halve
 
 }  // namespace
 
-absl::Status FillOperands(const std::vector<DeviceOp>& ops, Device& device) {
+absl::Status FillOperands(const std::vector<DeviceOp>& products, Device& device) {
   PENSTOCK_ASSIGN_OR_RETURN(char* noise, AllocateHostArray<char>(device, 2 * kNoiseBytes));
   FillNoise<float>(noise);
   FillNoise<Bf16>(noise + kNoiseBytes);
-  const absl::Status filled = FillAll(ops, noise, noise + kNoiseBytes, device);
+  const absl::Status filled = FillAll(products, noise, noise + kNoiseBytes, device);
   device.FreeHost(noise);
   return filled;
 }

@@ -10,9 +10,9 @@
 
 namespace penstock {
 
-// Fills the operands of the matrix products among `ops` with values in [-1, 1), and waits until
-// they are there: products of zeros take less power, and so run faster.
-absl::Status FillOperands(const std::vector<DeviceOp>& ops, Device& device);
+// Fills the operands of matrix products with values in [-1, 1), and waits until they are there:
+// products of zeros take less power, and so run faster.
+absl::Status FillOperands(const std::vector<DeviceOp>& products, Device& device);
 
 }  // namespace penstock
 
