@@ -7,10 +7,10 @@ import contextlib
 import os
 import pathlib
 import statistics
-import subprocess
 import tempfile
 import time
 
+import processes
 from model import put
 from training import missing, train
 
@@ -27,23 +27,18 @@ def cpu_seconds(pid):
 @contextlib.contextmanager
 def server(setting, folder):
     """Yields (process, address) of a server that serves the data both ways."""
-    address = pathlib.Path(folder) / "address"
-    with open(pathlib.Path(folder) / "log", "w") as log:
-        process = subprocess.Popen(
-            [setting.programs / "penstock-server", "--data-root", setting.data, "--listen",
-             "127.0.0.1:0", "--address-file", address, "--shm-socket", f"{folder}/shm"],
-            stdout=log, stderr=log)
-    try:
+    folder = pathlib.Path(folder)
+    address = folder / "address"
+    command = [setting.programs / "penstock-server", "--data-root", setting.data, "--listen",
+               "127.0.0.1:0", "--address-file", address, "--shm-socket", folder / "shm"]
+    with open(folder / "log", "w") as log, processes.background(command, log) as process:
         deadline = time.monotonic() + STARTS_WITHIN
         while not address.exists():
             if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError("penstock-server did not start: " +
-                                   (pathlib.Path(folder) / "log").read_text()[-300:])
+                                   (folder / "log").read_text()[-300:])
             time.sleep(0.01)
         yield process, address.read_text().strip()
-    finally:
-        process.kill()
-        process.wait()
 
 
 def figures(found, batch, warm_up, server_seconds):

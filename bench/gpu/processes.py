@@ -1,6 +1,8 @@
 """Runs programs that may hang or be cut off. Their output reaches the log as it comes."""
+import contextlib
 import dataclasses
 import os
+import pathlib
 import signal
 import subprocess
 import threading
@@ -23,28 +25,73 @@ _running = set()
 
 
 def _signal(process, number):
+    """Sends a signal to the program and to those of its children that have no process group of their
+    own."""
     try:
         os.killpg(process.pid, number)
     except ProcessLookupError:
         pass
 
 
-def _stop(process):
-    """Ends the program and everything that it started. Does not wait for a process that hangs in a
-    driver, because even SIGKILL does not end it."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        _signal(process, number)
+def _session(leader):
+    """Returns the processes of a session. Zombies are left out, because they have ended."""
+    found = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
+            fields = stat.read_text().rpartition(")")[2].split()  # The name may contain spaces.
+        except OSError:  # It has just ended.
+            continue
+        if int(fields[3]) == leader and fields[0] != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+def _kill(process):
+    """Kills the program and everything that it started. The ranks of penstock launch have process groups
+    of their own, but are in its session. Does not wait for a process that hangs in a driver, because
+    even SIGKILL does not end it."""
+    killed = set()
+    # A process may start another one while this looks for them.
+    while new := set(_session(process.pid)) - killed:
+        killed |= new
+        for pid in new:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _stop(process):
+    """Ends the program and everything that it started; SIGTERM comes first."""
+    _signal(process, signal.SIGTERM)
+    for _ in range(2):
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(ENDS_WITHIN)
-        except subprocess.TimeoutExpired:
-            pass
-    _signal(process, signal.SIGKILL)  # Its children may have outlived it.
+        _kill(process)  # Its children may have outlived it.
 
 
 def stop_all():
-    """Ends every program that run() is waiting for."""
+    """Kills every program that is running, and everything that they started."""
     for process in list(_running):
-        _signal(process, signal.SIGKILL)
+        _kill(process)
+
+
+def _start(command, env=None, **streams):
+    """Starts the program in a session of its own."""
+    process = subprocess.Popen([*map(str, command)], stdin=subprocess.DEVNULL, start_new_session=True,
+                               env={**os.environ, **(env or {})}, **streams)
+    _running.add(process)
+    return process
+
+
+@contextlib.contextmanager
+def background(command, output):
+    """Yields the process of a program that runs until the block ends. `output` is its file."""
+    process = _start(command, stdout=output, stderr=output)
+    try:
+        yield process
+    finally:
+        _kill(process)
+        process.wait()
+        _running.discard(process)
 
 
 class _Reader(threading.Thread):
@@ -65,14 +112,10 @@ class _Reader(threading.Thread):
 
 def run(command, seconds, log=None, env=None):
     """Runs the command for at most `seconds`; returns how it ended."""
-    command = [*map(str, command)]
     if log:
-        log.write(f"$ {' '.join(command)}\n")
+        log.write(f"$ {' '.join(map(str, command))}\n")
     begin = time.monotonic()
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, start_new_session=True,
-                               env={**os.environ, **(env or {})})
-    _running.add(process)
+    process = _start(command, env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     reader = _Reader(process.stdout, log)
     try:
         code = process.wait(max(seconds, 1))

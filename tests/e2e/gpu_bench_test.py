@@ -3,6 +3,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import types
@@ -15,6 +16,7 @@ import compare
 import fed
 import first
 import model
+import processes
 import sizes
 import trace
 import training
@@ -231,6 +233,13 @@ class FedTest(ProgramsTestCase):
     def test_a_server_that_ends_says_why(self):
         setting = dataclasses.replace(self.setting, programs=self.folder)
         self.assertIn("penstock-server", fed.measure(setting, "tiny", "grpc", left)["failed"])
+
+    def test_a_stage_that_is_ended_ends_its_server(self):
+        program(self.folder / "penstock-server", "shift 5; echo 127.0.0.1:1 > $1; exec sleep 60\n")
+        setting = dataclasses.replace(self.setting, programs=self.folder)
+        with fed.server(setting, self.folder) as (process, _):
+            processes.stop_all()
+            self.assertEqual(process.wait(30), -signal.SIGKILL)
 
     def test_a_server_that_never_serves_is_left(self):
         self.patch(fed, STARTS_WITHIN=0)

@@ -239,6 +239,12 @@ class GpuTestsTest(StageTestCase):
 
 
 class ProcessesTest(StageTestCase):
+    def wait_for_the_end(self, pid):
+        stat, deadline = pathlib.Path(f"/proc/{pid}/stat"), time.monotonic() + 30
+        while stat.exists() and stat.read_text().split()[2] != "Z":
+            self.assertLess(time.monotonic(), deadline, "the process still runs")
+            time.sleep(0.01)
+
     def test_the_log_has_output_before_the_program_ends(self):
         log = self.stage.out / "test.log"
         tool = program(self.folder / "tool", "echo first; sleep 1; echo last\n")
@@ -254,11 +260,29 @@ class ProcessesTest(StageTestCase):
         tool = program(self.folder / "tool", f"trap '' TERM; sleep {TIMEOUT_S} & echo $!; wait; wait\n")
         ended = processes.run([tool], 1)
         self.assertIsNone(ended.code)
-        child = pathlib.Path(f"/proc/{int(ended.output)}/stat")
-        deadline = time.monotonic() + TIMEOUT_S
-        while child.exists() and child.read_text().split()[2] != "Z":
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.01)
+        self.wait_for_the_end(int(ended.output))
+
+    # A process like a rank of penstock launch: in a group of its own, and SIGTERM does not end it.
+    LAUNCH = ("import os, signal, time\nif os.fork() == 0:\n    os.setpgid(0, 0)\n"
+              "    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n    print(os.getpid(), flush=True)\n"
+              "time.sleep(600)\n")
+
+    def test_a_child_in_a_group_of_its_own_is_ended(self):
+        self.patch(processes, ENDS_WITHIN=0.2)
+        ended = processes.run([sys.executable, "-c", self.LAUNCH], 2)
+        self.assertIsNone(ended.code)
+        self.wait_for_the_end(int(ended.output))
+
+    def test_all_that_run_are_ended_with_their_children(self):
+        with open(self.folder / "said", "w+") as said, \
+                processes.background([sys.executable, "-c", self.LAUNCH], said) as process:
+            deadline = time.monotonic() + TIMEOUT_S
+            while not (child := (self.folder / "said").read_text()):
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.01)
+            processes.stop_all()
+            self.assertEqual(process.wait(TIMEOUT_S), -signal.SIGKILL)
+        self.wait_for_the_end(int(child))
 
     def test_a_log_does_not_grow_without_end(self):
         self.patch(stage, MOST_LOG=100)
