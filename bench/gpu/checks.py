@@ -1,7 +1,6 @@
 """The stages `checks` and `kernels` of bench/gpu/contact: compares each kernel with its reference, runs it
 under compute-sanitizer, and measures its bandwidth."""
 import concurrent.futures
-import json
 import pathlib
 import re
 import signal
@@ -57,7 +56,7 @@ def groups(names):
 
 
 def ending(ended):
-    """Returns how a process that wrote no results ended."""
+    """Returns how a process that wrote no results, or only a part of them, ended."""
     if ended.code is None:
         how = f"no end within {ended.seconds:.0f} s"
     elif ended.code < 0:
@@ -73,9 +72,8 @@ def check(program, prefix, stage, limit):
         file = pathlib.Path(folder) / "checks.json"
         ended = processes.run([program, "--check", prefix, "--json", file],
                               min(limit, stage.seconds_left()), stage.log)
-        if file.exists():
-            return json.loads(file.read_text()), None
-        return None, ending(ended)
+        report = processes.json_of(file)
+        return (None, ending(ended)) if report is None else (report, None)
 
 
 def numbers(outcome):
@@ -215,11 +213,11 @@ def run_kernels(contact):
     stage.begin("benchmarks")
     ended = processes.run([program, "--bench", "--json", file],
                           min(BENCH_LIMIT, stage.seconds_left()), stage.log)
-    if not file.exists():
+    found = processes.json_of(file)
+    if found is None:
         stage.put({"failed": ending(ended)}, "benchmarks")
         stage.fail(f"benchmarks: {ending(ended)}")
         return
-    found = json.loads(file.read_text())
     stage.put(found["benchmarks"], "benchmarks")
     stage.put(found["left_out"]["benchmarks"], "left_out", "benchmarks")
     copy = found["benchmarks"][0]["gb_per_s"] if found["benchmarks"] else 0

@@ -81,13 +81,15 @@ class Checkpoint:
             return {"checkpoint": self.step, "plain_checkpoint": other.step}
         first, count, blocks = None, 0, 0
         for begin in range(0, len(self.numbers), BLOCK):
-            ours, theirs = (numbers[begin:begin + BLOCK] for numbers in (self.numbers, other.numbers))
+            # Comparing bytes takes two thirds of the time of comparing memoryviews, with this copy.
+            ours, theirs = (bytes(numbers[begin:begin + BLOCK])
+                            for numbers in (self.numbers, other.numbers))
             if ours == theirs:
                 continue
             blocks += 1
             if blocks > COUNTED_BLOCKS:
                 break
-            words = array.array("I", bytes(ours)), array.array("I", bytes(theirs))
+            words = array.array("I", ours), array.array("I", theirs)
             places = [i for i, (a, b) in enumerate(zip(*words)) if a != b]
             count += len(places)
             first = begin // 4 + places[0] if first is None else first

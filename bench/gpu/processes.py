@@ -1,6 +1,7 @@
 """Runs programs that may hang or be cut off. Their output reaches the log as it comes."""
 import contextlib
 import dataclasses
+import json
 import os
 import pathlib
 import signal
@@ -129,6 +130,14 @@ def run(command, seconds, log=None, env=None):
     if log:
         log.write(f"({'no end' if code is None else f'exit {code}'} after {ended.seconds:.1f} s)\n")
     return ended
+
+
+def json_of(file):
+    """Returns the contents of a program's JSON file. None: the program ended before the file was whole."""
+    try:
+        return json.loads(pathlib.Path(file).read_text())
+    except (OSError, ValueError):
+        return None
 
 
 def last_words(output, most=600):

@@ -14,8 +14,12 @@ NVTX_STEPS = 3
 
 
 def shares(device):
-    """Returns the shares of time in which a summary's "device" was busy and idle. None means unknown."""
+    """Returns the shares of time in which a summary's "device" was busy and idle, or which figure is
+    missing. A share that is None is unknown."""
     times = device["sum"]
+    for figure in ("steps", "busy_us"):
+        if not times.get(figure):
+            return {"left_out": f"the trace by {device['source']} has {figure} {times.get(figure)}"}
     idle = {what: times.get(f"idle_{what}_us") for what in ("before", "between_launches", "inside")}
     whole = times["busy_us"] + sum(value or 0 for value in idle.values())
     return {"source": device["source"], "steps": times["steps"],

@@ -14,6 +14,7 @@ PRECISION = "bf16"
 SAMPLE_RECORDS = 20_000
 # Part of the message if the GPU has too little memory. This is no failure.
 NO_MEMORY = "training takes"
+MESSAGE = 300  # Maximum number of characters from there to its end.
 # Time limit of a training in seconds. A training that takes longer counts as hung.
 LIMIT = 90
 # Options that make the loss smooth, because a loss that jumps amplifies rounding.
@@ -75,6 +76,12 @@ def no_end(limit, seconds_left):
     return {"left_out": "out of time"}
 
 
+def why_it_ended(output):
+    """Returns the end of the output, or the message if memory is short."""
+    place = output.find(NO_MEMORY)
+    return processes.last_words(output if place < 0 else output[:place + MESSAGE])
+
+
 def run_program(setting, command, seconds, limit=None, env=None):
     """Returns (output of the program, None), or (None, why there is no result)."""
     limit = LIMIT if limit is None else limit
@@ -84,8 +91,9 @@ def run_program(setting, command, seconds, limit=None, env=None):
     if ended.code is None:
         return None, no_end(limit, seconds)
     if ended.code != 0:
-        said = processes.last_words(ended.output)
-        return None, {"left_out" if NO_MEMORY in said else "failed": f"exit {ended.code}: {said}"}
+        # The message may stand before many lines of other ranks.
+        kind = "left_out" if NO_MEMORY in ended.output else "failed"
+        return None, {kind: f"exit {ended.code}: {why_it_ended(ended.output)}"}
     return ended.output, None
 
 

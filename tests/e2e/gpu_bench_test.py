@@ -74,6 +74,11 @@ class ModelTest(ProgramsTestCase):
         setting = self.setting_where("--virtual-shards 1", "echo training takes 9 GiB >&2; exit 1")
         self.assertEqual(model.measure_reduction(setting, "tiny", "fast", left)["virtual_shards"], 2)
 
+    def test_a_message_about_memory_is_found_before_other_output(self):
+        setting = self.setting_where("tiny", "echo training takes 9 GiB; seq 9999; exit 1")
+        found = training.train(setting, "tiny", 16, 4, seconds_left=left)
+        self.assertIn("exit 1: training takes 9 GiB", found["left_out"])
+
     def test_what_cannot_be_measured_says_why(self):
         setting = dataclasses.replace(self.setting, precision="fp64")
         model.run(setting, self.stage)
@@ -97,6 +102,19 @@ class TraceTest(ProgramsTestCase):
             "idle_between_launches": 0.0, "idle_inside": 0.09})
         del times["idle_inside_us"]
         self.assertIsNone(trace.shares({"source": "events", "sum": times})["idle_inside"])
+
+    def test_a_trace_without_steps_or_work_says_so_and_the_ranges_are_still_counted(self):
+        for times in ({"steps": 0, "busy_us": 900.0}, {"steps": 2, "busy_us": 0.0}):
+            self.patch(trace, train=lambda *_, times=times, trace=None, **__: trace.write_text("{}") and {
+                "output": "", "device": {"source": "CUPTI", "sum": times}} if trace else {"failed": "x"})
+            (self.folder / "nvtx_tool.so").touch()
+            setting = dataclasses.replace(self.setting, programs=self.folder)
+            trace.run(setting, self.stage)
+            found = self.read()["results"]["trace"]
+            name = next(name for name, value in times.items() if not value)
+            self.assertIn(f"CUPTI has {name} 0", found["tiny"]["left_out"])
+            self.assertEqual(found["tiny"]["file"], "trace-tiny.json.gz")
+            self.assertEqual(found["nvtx"], {"failed": "x"})
 
     def test_without_a_gpu_nothing_is_traced(self):
         self.assertEqual(trace.trace_model(self.setting, "tiny", self.stage),

@@ -196,6 +196,17 @@ class ChecksTest(StageTestCase):
                          {"benchmarks": measured, "left_out": {"benchmarks": [{"name": "wide"}]}})
         self.assertIn("sum: 50 GB/s, 25 % of a copy", (self.stage.out / "test.log").read_text())
 
+    def test_results_that_are_cut_off_are_those_of_a_failed_process(self):
+        program(self.runner, 'case "$1" in --list) echo sum/a;; --check) echo "[{" > "$4"; kill -9 $$;; '
+                '*) echo "[{" > "$3"; echo lost; exit 3;; esac\n')
+        checks.run_checks(self.contact())
+        checks.run_kernels(self.contact())
+        results, failures = self.read()["results"], self.read()["failures"]
+        self.assertEqual([one["passed"] for one in results["checks"]], [False])
+        self.assertIn("check sum/a: ended by SIGKILL", failures[0])
+        self.assertEqual(results["benchmarks"], {"failed": "exit 3: lost"})
+        self.assertEqual(failures[1], "benchmarks: exit 3: lost")
+
     @unittest.skipUnless((BIN / "kernels_emulated").exists(), "no emulated kernels in this build")
     def test_each_kernel_and_type_meets_the_sanitizer_once(self):
         names = checks.list_checks(BIN / "kernels_emulated")
