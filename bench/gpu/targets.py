@@ -75,7 +75,7 @@ def peers(found, card):
 
 def compared(found):
     """Returns what report.py says about the figures that have a target on this device."""
-    card = card_of(found["device"])
+    card = card_of(found.get("device", ""))
     keys = ("measured", "target", "ceiling", "unit")
     return {name: dict(zip(keys, rest)) for figures in (models, attention, peers) if card
             for name, *rest in figures(found, card)}

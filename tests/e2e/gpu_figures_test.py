@@ -145,6 +145,11 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(ended.returncode, 2)
         self.assertIn("several commits: abc, def", ended.stderr)
 
+    def test_without_a_device_there_are_no_targets(self):
+        ended = self.run_report({"stage": "model", "device": "", "results": self.RATES})
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertEqual(json.loads((self.folder / "gpu.json").read_text())["targets"], {})
+
     H200 = {"device": "NVIDIA H200"}
     RATES = {"model": {"large": {"deterministic": {"positions_per_second": 31_000}},
                        "default": {"deterministic": {"left_out": "out of time"}},
