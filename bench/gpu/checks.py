@@ -160,7 +160,7 @@ def sanitize_all(tool, program, stage, names):
                     lambda one, name=name: sanitize(tool, name, program, one, stage), names[1:]))
         passed = [one for one, result in found.items() if result.get("passed")]
         others = {one: result for one, result in found.items() if not result.get("passed")}
-        stage.put({"passed": len(passed), "of": len(names), "others": others}, "sanitizer", name)
+        stage.put(found, "sanitizer", name)
         for one, result in others.items():
             if "failed" in result:
                 stage.fail(f"{name} {one}: {result['failed']}")

@@ -34,7 +34,7 @@ def nvcc():
 def facts(commit):
     """Returns what the file of a stage says about this machine and these sources."""
     ask = lambda what: output("nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader")
-    return {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
+    return {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "commit": commit, "command": " ".join(["bench/gpu/contact", *sys.argv[1:]]),
             "device": ask("name").split("\n")[0], "driver": ask("driver_version").split("\n")[0],
             "nvcc": output(nvcc() or "nvcc", "--version").splitlines()[-1:],

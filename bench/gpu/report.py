@@ -3,8 +3,9 @@
 
     python3 bench/gpu/report.py FOLDER...
 
-Each FOLDER is an --out of bench/gpu/contact. Files of several commits are refused. If the figures file
-is of the same commit, its other results are kept. On an H100 or H200, figures with a target are printed
+Each FOLDER is an --out of bench/gpu/contact. Files of several commits or devices are refused. If a stage
+ran several times, later results replace earlier ones, and what a later run did not measure is kept
+(merge.py). The same holds for a figures file of the same commit and device. On an H100 or H200, figures with a target are printed
 beside it (targets.py). The exit code is 1 if a stage failed."""
 import argparse
 import json
@@ -13,6 +14,7 @@ import re
 import sys
 
 import kernels_hash
+import merge
 import targets
 
 # The parts of a complete file.
@@ -22,7 +24,7 @@ FACTS = ("device", "driver", "nvcc", "commit", "kernels_hash", "cores")
 
 
 class Report:
-    """The file of figures. It keeps what an earlier run of the same commit measured."""
+    """The file of figures. It keeps what earlier runs of the same commit on the same device measured."""
 
     def __init__(self, path, folder, facts):
         """The file is `path`, or, if that is empty, a file in `folder` named after the device."""
@@ -39,16 +41,20 @@ class Report:
             # Two different trees with changes have the same name, so their figures are not kept.
             return {}
         # An empty fact is not in the file.
-        same = all(earlier.get(key, "") == facts[key] for key in ("commit", "kernels_hash"))
+        same = all(earlier.get(key, "") == facts[key] for key in ("device", "commit", "kernels_hash"))
         return earlier if same else {}
 
     def add(self, stage, results):
         """Adds the results of a stage, as its file has them, and writes the figures."""
-        left_out = {**self.found.get("left_out", {}), **results.get("left_out", {})}
-        self.found |= {**results, "left_out": left_out}
+        others = self.found.get("stages", {})
+        earlier = {part: self.found[part] for part in (*WHOLE, "left_out") if part in self.found}
+        is_later = stage["date"] >= others.get(stage["stage"], {}).get("date", "")
+        runs = (earlier, results) if is_later else (results, earlier)
+        self.found |= merge.results(*runs)
         notes = {key: stage[key] for key in ("date", "command", "seconds", "failures", "cut_off", "now")
                  if stage.get(key)}
-        self.found["stages"] = {**self.found.get("stages", {}), stage["stage"]: notes}
+        if is_later:
+            self.found["stages"] = {**others, stage["stage"]: notes}
         self.found["times_the_best_peer"] = times_the_peer(self.found)
         self.found["targets"] = targets.compared(self.found)
         self.found["incomplete"] = incomplete(self.found)
@@ -92,7 +98,7 @@ def paths_where(condition, found, path=""):
 
 
 def stages_in(folders):
-    """Returns the contents of the stages' files, those of earlier dates first."""
+    """Returns the contents of the stages' files, earlier ones first."""
     files = [file for folder in folders for file in sorted(pathlib.Path(folder).rglob("*.json"))]
     found = [json.loads(file.read_text()) for file in files]
     return sorted((stage for stage in found if "stage" in stage), key=lambda stage: stage["date"])
@@ -107,9 +113,10 @@ def main():
     stages = stages_in(options.folders)
     if not stages:
         parser.error(f"no file of a stage in {', '.join(map(str, options.folders))}")
-    commits = {stage["commit"] for stage in stages}
-    if len(commits) > 1:
-        parser.error(f"files of several commits: {', '.join(sorted(commits))}")
+    for fact in ("commit", "device"):
+        different = {stage.get(fact) or "without a name" for stage in stages}
+        if len(different) > 1:
+            parser.error(f"files of several {fact}s: {', '.join(sorted(different))}")
     facts = {key: stages[0].get(key, "") for key in FACTS}
     report = Report(options.out, kernels_hash.ROOT / "docs" / "figures" / "gpu", facts)
     for stage in stages:

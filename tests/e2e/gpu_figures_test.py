@@ -10,6 +10,7 @@ import unittest
 GPU = pathlib.Path(__file__).resolve().parents[2] / "bench" / "gpu"
 sys.path.insert(0, str(GPU))
 import kernels_hash  # noqa: E402
+import machine  # noqa: E402
 import model  # noqa: E402
 import report  # noqa: E402
 import targets  # noqa: E402
@@ -104,9 +105,9 @@ class ReportTest(unittest.TestCase):
 
     def test_what_has_no_result_is_listed(self):
         self.add("model", {"model": {"tiny": {"fast": {"failed": "lost"}, "traced": {"left_out": "late"}}},
-                           "sanitizer": {"memcheck": {"others": {"sum": {"not_run": "refused"}}}},
+                           "sanitizer": {"memcheck": {"sum": {"not_run": "refused"}}},
                            "tests": {"a": {"skipped": "no CUPTI"}}})
-        self.assertLess({"model.tiny.fast", "model.tiny.traced", "sanitizer.memcheck.others.sum",
+        self.assertLess({"model.tiny.fast", "model.tiny.traced", "sanitizer.memcheck.sum",
                          "tests.a", "benchmarks", "bits"}, set(self.read()["incomplete"]))
 
     def test_a_shape_that_does_not_fit_is_listed_by_its_name(self):
@@ -114,6 +115,60 @@ class ReportTest(unittest.TestCase):
         self.add("kernels", {"left_out": {"benchmarks": [{"name": "attention/f32/long"}]}})
         self.assertLess({"attention/bf16/wide", "attention/f32/long"}, set(self.read()["incomplete"]))
         self.assertNotIn("", self.read()["incomplete"])
+
+    def test_a_part_of_a_stage_replaces_only_what_it_measured(self):
+        outcome = lambda check, what, passed: {"check": check, "what": what, "passed": passed}
+        self.add("checks", {
+            "checks": [outcome("a", "x", False), outcome("a", "y", True), outcome("b", "x", True)],
+            "sanitizer": {"memcheck": {"a": {"failed": "race"}, "b": {"passed": True}}},
+            "left_out": {"checks": [{"name": "c"}, {"name": "d"}]}})
+        self.add("checks", {
+            "checks": [outcome("a", "x", True), outcome("c", "x", True)],
+            "sanitizer": {"memcheck": {"a": {"passed": True}, "b": {"not_run": "out of time"}}},
+            "left_out": {"checks": [{"name": "b"}]}})
+        self.assertEqual(self.read()["checks"], [outcome("b", "x", True), outcome("a", "x", True),
+                                                 outcome("c", "x", True)])
+        self.assertEqual(self.read()["sanitizer"]["memcheck"], {"a": {"passed": True},
+                                                                "b": {"passed": True}})
+        self.assertEqual(self.read()["left_out"]["checks"], [{"name": "d"}])
+
+    def run_of_model(self, rate):
+        return {"batch": 1, "positions_per_second": rate, "tflops": rate}
+
+    def test_a_stage_that_is_cut_off_leaves_earlier_figures(self):
+        earlier = {"deterministic": self.run_of_model(10), "fast": self.run_of_model(20),
+                   "products": {"tflops": 40}, "deterministic_cost": 1.0, "of_the_product_rate": 0.25}
+        self.add("model", {"model": {"tiny": earlier, "large": {"fast": {"failed": "lost"}}}})
+        self.add("model", {"model": {"tiny": {"deterministic": self.run_of_model(16),
+                                              "fast": {"left_out": "out of time"}},
+                                     "large": {"fast": self.run_of_model(1)}}}, cut_off="SIGTERM")
+        found = self.read()["model"]
+        self.assertEqual(found["tiny"], {**earlier, "deterministic": self.run_of_model(16),
+                                         "deterministic_cost": 0.25, "of_the_product_rate": 0.4})
+        self.assertEqual(found["large"]["fast"], self.run_of_model(1))
+
+    def test_a_later_failure_replaces_a_figure(self):
+        for devices in ({"lines": ["GPU"]}, {"failed": "exit 1"}, {"lines": ["GPU 2"]}):
+            self.add("first", {"first": {"devices": devices}})
+            self.assertEqual(self.read()["first"]["devices"], devices)
+
+    def test_an_earlier_run_that_is_added_later_replaces_nothing(self):
+        for hour, passed in ((12, True), (9, False), (11, False)):
+            self.add("tests", {"tests": {"A": {"passed": passed}, str(hour): {"passed": True}}},
+                     date=f"2026-01-01T{hour:02}:00:00Z")
+        self.assertEqual(self.read()["tests"]["A"], {"passed": True})
+        self.assertEqual(set(self.read()["tests"]), {"A", "9", "11", "12"})
+        self.assertEqual(self.read()["stages"]["tests"]["date"], "2026-01-01T12:00:00Z")
+
+    def test_peers_of_two_runs_have_one_best(self):
+        one = lambda mode, **found: {"model": "tiny", "attention": "auto", "mode": mode, **found}
+        for found in ([one("eager", positions_per_second=3), one("default", left_out="out of time")],
+                      [one("eager", left_out="it had no end"), one("default", positions_per_second=2)]):
+            self.add("peers", {"peers": {"all": found, "incomplete": True, "best": {}, "torch": "2"}})
+        found = self.read()["peers"]
+        self.assertEqual([other["mode"] for other in found["all"]], ["eager", "default"])
+        self.assertEqual(found["best"]["tiny"]["positions_per_second"], 3)
+        self.assertIs(found["incomplete"], True)
 
     def test_the_peer_is_the_best_of_the_same_model(self):
         found = {"model": {"tiny": {"deterministic": {"positions_per_second": 300}},
@@ -145,10 +200,32 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(ended.returncode, 2)
         self.assertIn("several commits: abc, def", ended.stderr)
 
+    def test_files_of_two_devices_are_refused(self):
+        ended = self.run_report({"stage": "fed"}, {"stage": "bits", "device": "Card 2"},
+                                {"stage": "model", "device": ""})
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("several devices: Card 1, Card 2, without a name", ended.stderr)
+
+    def test_figures_of_another_device_in_the_same_file_are_not_kept(self):
+        self.path = self.folder / "gpu.json"
+        for device in ("Card 1", "Card 2"):
+            written = report.Report(self.path, self.folder, {**self.FACTS, "device": device})
+            written.add({"stage": "a", "date": "2026-01-01", "failures": []}, {"tests": {device: {}}})
+        self.assertEqual(list(json.loads(self.path.read_text())["tests"]), ["Card 2"])
+
     def test_without_a_device_there_are_no_targets(self):
         ended = self.run_report({"stage": "model", "device": "", "results": self.RATES})
         self.assertEqual(ended.returncode, 0, ended.stderr)
         self.assertEqual(json.loads((self.folder / "gpu.json").read_text())["targets"], {})
+
+    def test_two_runs_on_one_day_have_an_order(self):
+        self.assertRegex(machine.facts("abc")["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        late = {"date": "2026-01-01T12:00:00Z", "results": {"tests": {"A": {"passed": True}}}}
+        early = {"date": "2026-01-01T09:00:00Z", "results": {"tests": {"A": {"failed": "lost"}}}}
+        ended = self.run_report({"stage": "tests", **late}, {"stage": "tests", **early})
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertEqual(json.loads((self.folder / "gpu.json").read_text())["tests"],
+                         {"A": {"passed": True}})
 
     H200 = {"device": "NVIDIA H200"}
     RATES = {"model": {"large": {"deterministic": {"positions_per_second": 31_000}},

@@ -197,20 +197,19 @@ class ChecksTest(StageTestCase):
         found = self.sanitizer('[ "$2" = racecheck ] && { echo "========= Race reported at x"; '
                                'echo "========= RACECHECK SUMMARY: 1 hazard displayed"; exit 9; }\n'
                                'echo "========= ERROR SUMMARY: 0 errors"\n')
-        self.assertEqual(found["memcheck"], {"passed": 1, "of": 1, "others": {}})
-        self.assertIn("Race reported at x", str(found["racecheck"]["others"]))
+        self.assertEqual(found["memcheck"], {checks.ONCE[0]: {"passed": True}})
+        self.assertIn("Race reported at x", found["racecheck"][checks.ONCE[0]]["failed"])
         self.assertEqual(len(self.read()["failures"]), 1)
 
     def test_a_sanitizer_that_refuses_the_device_is_not_run_and_no_failure(self):
         found = self.sanitizer('echo "========= Error: Device not supported"\n'
                                'echo "========= ERROR SUMMARY: 0 errors"; exit 1\n')
-        self.assertIn("Device not supported", str(found["memcheck"]["others"]))
-        self.assertEqual(found["memcheck"]["passed"], 0)
+        self.assertIn("Device not supported", found["memcheck"][checks.ONCE[0]]["not_run"])
         self.assertEqual(self.read()["failures"], [])
 
     def test_a_sanitizer_without_a_verdict_is_not_run(self):
         found = self.sanitizer("exit 3\n")
-        self.assertIn("exit 3", str(found["memcheck"]["others"]))
+        self.assertIn("exit 3", found["memcheck"][checks.ONCE[0]]["not_run"])
         self.assertEqual(self.read()["failures"], [])
 
     def test_benchmarks_are_shares_of_a_copy(self):
