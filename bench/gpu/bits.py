@@ -9,10 +9,21 @@ import pathlib
 import tempfile
 
 import compare
-from training import losses
+from training import LeftOut, losses_of, trained
 
-# Options that must give the same weights as a run with none of them.
-SAME_BITS = {"again": (), "no_graph": ("--no-graph",), "steps_per_launch": ("--steps-per-launch", 3)}
+STEPS_PER_LAUNCH = 2
+# Two groups of batches take turns, and each has a graph of its own. The first use of each runs its
+# operations one by one, and the second captures and launches the graph. So with five launches, at least
+# one of the graphs is launched twice.
+LEAST_LAUNCHES = 5
+
+
+def launches_of(found, steps):
+    """Returns how often so many steps were launched at once. Raises LeftOut if that is unknown."""
+    if "device" not in found:
+        notes = [line for line in found["output"].splitlines() if "--profile-steps: " in line]
+        raise LeftOut(" ".join(["how many steps were launched at once is unknown", *notes])[:400])
+    return sum(launch["steps"] == steps for launch in found["device"]["steps"])
 
 
 class Runs:
@@ -20,34 +31,63 @@ class Runs:
 
     def __init__(self, setting, model, stage, folder):
         self.setting, self.model, self.stage = setting, model, stage
-        self.batch, self.steps = setting.sizes.bits[model]
+        self.batch, self.steps, self.cpu_steps = setting.sizes.bits[model]
         self.folder = pathlib.Path(folder)
         self.plain = None  # The losses and the checkpoint of the plain run.
 
-    def losses(self, setting, *options, steps=None, ranks=1):
-        return losses(setting, self.model, self.batch, steps or self.steps, *options,
-                      seconds_left=self.stage.seconds_left, ranks=ranks)
+    def trained(self, setting, *options, steps, ranks=1):
+        return trained(setting, self.model, self.batch, steps, *options,
+                       seconds_left=self.stage.seconds_left, ranks=ranks)
+
+    def losses(self, setting):
+        """Returns the losses of the steps that are compared with the CPU's."""
+        return losses_of(self.trained(setting, steps=self.cpu_steps))
 
     def weights(self, *options, stop_at=None, ranks=1):
-        """Trains, in two runs if `stop_at` is set. Returns (losses of the last run, its checkpoint)."""
+        """Trains, in two runs if `stop_at` is set. Returns (summary of the last run, its checkpoint)."""
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             args = ("--checkpoint-dir", folder, *options)
             if stop_at:
-                self.losses(self.setting, *args, steps=stop_at)
-            found = self.losses(self.setting, *args, ranks=ranks)
+                self.trained(self.setting, *args, steps=stop_at)
+            found = self.trained(self.setting, *args, steps=self.steps, ranks=ranks)
             return found, compare.Checkpoint(folder)
 
     def run_plain(self):
         """Trains on the GPU without further options."""
-        self.plain = self.weights()
-        return {"passed": True, "weights": self.plain[1].hash()}
+        found, weights = self.weights()
+        self.plain = losses_of(found), weights
+        return {"passed": True, "weights": weights.hash()}
 
-    def same_bits(self, *options, **how):
-        found, weights = self.weights(*options, **how)
-        wrong = {"loss": compare.same_losses(found, self.plain[0]),
+    def beside_plain(self, found, weights):
+        wrong = {"loss": compare.same_losses(losses_of(found), self.plain[0]),
                  "weight": weights.first_difference(self.plain[1])}
         wrong = {what: place for what, place in wrong.items() if place}
         return {"passed": not wrong, "weights": weights.hash(), **({"first_wrong": wrong} if wrong else {})}
+
+    def same_bits(self, *options, **how):
+        return self.beside_plain(*self.weights(*options, **how))
+
+    def same_bits_in_launches(self):
+        """Launches several steps at once. Without a graph that is launched twice, the run would compare
+        nothing, so it fails."""
+        least = LEAST_LAUNCHES * STEPS_PER_LAUNCH
+        if self.steps < least:
+            raise LeftOut(f"{self.steps} steps are too few: at least {least} are needed")
+        found, weights = self.weights("--steps-per-launch", STEPS_PER_LAUNCH, "--profile-steps",
+                                      f"1:{self.steps + 1}")
+        outcome = self.beside_plain(found, weights)
+        if not outcome["passed"]:
+            return outcome
+        launches = launches_of(found, STEPS_PER_LAUNCH)
+        if launches < LEAST_LAUNCHES:
+            return {"passed": False, "error": f"{launches} launches of {STEPS_PER_LAUNCH} steps in "
+                    f"{self.steps} steps: at least {LEAST_LAUNCHES} are needed"}
+        return {**outcome, "launches": launches}
+
+
+# Runs that must have the same weights as the plain one.
+VARIANTS = {"again": Runs.same_bits, "no_graph": lambda runs: runs.same_bits("--no-graph"),
+            "steps_per_launch": Runs.same_bits_in_launches}
 
 
 def record(runs, name, run):
@@ -78,8 +118,8 @@ def compare_one_rank(runs, variants):
     record(runs, "plain", runs.run_plain)
     if runs.plain is None:
         return
-    for name, options in variants.items():
-        record(runs, name, lambda options=options: runs.same_bits(*options))
+    for name, variant in variants.items():
+        record(runs, name, lambda variant=variant: variant(runs))
     record(runs, "resumed", lambda: runs.same_bits(stop_at=runs.steps // 2))
 
 
@@ -95,6 +135,6 @@ def run(setting, stage, variants=None):
     with tempfile.TemporaryDirectory(prefix="penstock-bits-") as folder:
         models = [Runs(setting, model, stage, folder) for model in setting.sizes.bits]
         for runs in models:
-            compare_one_rank(runs, SAME_BITS if variants is None else variants)
+            compare_one_rank(runs, VARIANTS if variants is None else variants)
         for runs in models:
             compare_ranks(runs)

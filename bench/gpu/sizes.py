@@ -5,7 +5,8 @@ import dataclasses
 @dataclasses.dataclass(frozen=True)
 class Sizes:
     """Models, batches and steps of the stages. Models of `first` have a batch. Those of `bits` have a
-    batch and steps, which are small, because the CPU trains the same. Those of `rates` have layers,
+    batch, the steps after which weights are compared, and the steps whose losses are compared with the
+    CPU's, which is slow. Those of `rates` have layers,
     dim, hidden, batch and steps. Those of `images` have the pixels of a side, the batch that the CPU
     trains too, and the batch whose rate is measured."""
     first: dict
@@ -25,12 +26,12 @@ class Sizes:
     def records(self):
         """Returns the largest number of records that one training reads."""
         return max([batch * steps for *_, batch, steps in self.rates.values()] +
-                   [batch * steps for batch, steps in self.bits.values()])
+                   [batch * steps for batch, steps, _ in self.bits.values()])
 
 
 FULL = Sizes(
     first={"tiny": 64, "default": 64},
-    bits={"tiny": (512, 12), "default": (64, 6), "large": (16, 4)},
+    bits={"tiny": (512, 30, 12), "default": (64, 14, 6), "large": (16, 14, 4)},
     rates={"tiny": (4, 64, 128, 16384, 60), "default": (8, 256, 512, 16384, 30),
            "large": (12, 512, 2048, 4096, 30)},
     images={"vit-tiny": (72, 64, 1024), "vit-small": (224, 16, 256)},
@@ -41,7 +42,7 @@ FULL = Sizes(
 # fp32.
 SMALL = Sizes(
     first={"tiny": 2},
-    bits={"tiny": (2, 4)},
+    bits={"tiny": (2, 14, 4)},
     rates={"tiny": (4, 64, 128, 2, 4)},
     images={"vit-tiny": (72, 2, 2)},
     pictures=4, image_steps=3, ranks=(2,), warm_up=2, traced=1, product_samples=1, product_repeats=1,

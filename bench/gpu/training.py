@@ -119,12 +119,22 @@ def train(setting, model, batch, steps, *options, seconds_left, servers="local:"
                 "step_events": [line for line in lines if line["event"] == "step"]}
 
 
-def losses(setting, model, batch, steps, *options, seconds_left, ranks=1):
-    """Returns the loss of each step. Raises LeftOut, or RuntimeError if the training failed."""
+def trained(setting, model, batch, steps, *options, seconds_left, ranks=1):
+    """Returns what train() returns. Raises LeftOut, or RuntimeError if the training failed."""
     found = train(setting, model, batch, steps, *GENTLY, *options, seconds_left=seconds_left,
                   ranks=ranks)
     if "left_out" in found:
         raise LeftOut(found["left_out"])
     if "failed" in found:
         raise RuntimeError(found["failed"])
+    return found
+
+
+def losses_of(found):
+    """Returns the loss of each step."""
     return [step["loss"] for step in found["step_events"]]
+
+
+def losses(*args, **values):
+    """Trains like trained(), and returns the loss of each step."""
+    return losses_of(trained(*args, **values))

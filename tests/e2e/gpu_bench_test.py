@@ -24,7 +24,7 @@ import training
 from servers import BIN, REPOSITORY, TIMEOUT_S
 
 SIZES = dataclasses.replace(
-    sizes.SMALL, bits={"tiny": (16, 4)}, first={"tiny": 16}, shards=8, fast_shards=(1, 2, 4),
+    sizes.SMALL, bits={"tiny": (16, 4, 4)}, first={"tiny": 16}, shards=8, fast_shards=(1, 2, 4),
     ranks=(2, 4, 8), warm_up=5, rates={"tiny": (4, 64, 128, 16, 8)})
 CPU = dict(device="cpu", precision="fp32")
 
@@ -43,11 +43,11 @@ class ProgramsTestCase(StageTestCase):
         manifest = training.index(BIN, REPOSITORY / "sample", cls.shared / "data", 30_000)
         cls.setting = training.Setting(BIN, manifest, sizes=SIZES, **CPU)
 
-    def setting_where(self, condition, commands):
+    def setting_where(self, condition, commands, programs=BIN):
         """Returns a penstock-train that runs `commands` first if its arguments meet `condition`."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.shared))
         program(folder / "penstock-train", f'case "$*" in *"{condition}"*) {commands} ;; esac\n'
-                f'exec {BIN}/penstock-train "$@"\n')
+                f'exec {programs}/penstock-train "$@"\n')
         (folder / "penstock").symlink_to(BIN / "penstock")
         return dataclasses.replace(self.setting, programs=folder)
 
@@ -159,7 +159,7 @@ class FirstTest(ProgramsTestCase):
 
 
 class BitsTest(ProgramsTestCase):
-    VARIANTS = {"again": (), "no_graph": ("--no-graph",)}
+    VARIANTS = {name: bits.VARIANTS[name] for name in ("again", "no_graph")}
 
     def compare(self, setting):
         """{comparison: whether it passed, or its outcome}."""
@@ -175,6 +175,13 @@ class BitsTest(ProgramsTestCase):
         self.assertEqual(self.read()["failures"], [])
         self.assertEqual(set(found), {"cpu", "plain", "fp32_beside_cpu", "again", "no_graph", "ranks_2",
                                       "ranks_4", "ranks_8", "resumed"})
+
+    def test_all_models_train_long_enough_to_launch_graphs_twice(self):
+        for model_name, (_, steps, cpu_steps) in sizes.FULL.bits.items():
+            self.assertGreaterEqual(steps, bits.LEAST_LAUNCHES * bits.STEPS_PER_LAUNCH, model_name)
+            # A resumed run launches its graphs twice, too: the second time begins at step 5.
+            self.assertGreaterEqual(steps // 2, 5, model_name)
+            self.assertLessEqual(cpu_steps, steps)
 
     def test_other_weights_fail_and_are_located(self):
         setting = self.setting_where("--no-graph", 'set -- "$@" --weight-decay 0.02')
@@ -201,23 +208,22 @@ class BitsTest(ProgramsTestCase):
 
     def test_a_loss_that_is_not_the_cpus_fails(self):
         losses = bits.Runs.losses
-        self.patch(bits.Runs, losses=lambda runs, where, *options, **other: [
-            loss * (1.002 if where is self.setting and not options else 1)
-            for loss in losses(runs, where, *options, **other)])
+        self.patch(bits.Runs, losses=lambda runs, where: [
+            loss * (1.002 if where is self.setting else 1) for loss in losses(runs, where)])
         self.patch(bits, dataclasses=types.SimpleNamespace(
             replace=lambda setting, **values: dataclasses.replace(setting, **values)
             if "device" in values else setting))
         self.assertEqual(self.wrong(self.compare(self.setting)), ["fp32_beside_cpu"])
 
     def test_running_out_of_time_is_no_difference(self):
-        losses = bits.Runs.losses
+        trained = bits.Runs.trained
 
         def late(runs, where, *options, **other):
             if "--no-graph" in options:
                 found = training.train(where, "tiny", 16, 10**6, seconds_left=lambda: 1)
                 raise training.LeftOut(found["left_out"])
-            return losses(runs, where, *options, **other)
-        self.patch(bits.Runs, losses=late)
+            return trained(runs, where, *options, **other)
+        self.patch(bits.Runs, trained=late)
         found = self.compare(self.setting)
         self.assertEqual(self.read()["failures"], [])
         self.assertEqual(found["no_graph"], {"left_out": "out of time"})
@@ -231,6 +237,41 @@ class BitsTest(ProgramsTestCase):
     def test_a_training_that_ends_early_is_no_success(self):
         found = self.compare(self.setting_where("--no-graph", "echo lost >&2; exit 1"))
         self.assertEqual(self.wrong(found), ["no_graph"])
+
+
+@unittest.skipUnless((BIN / "emulated" / "penstock-train").exists(), "no emulated GPU in this build")
+class LaunchesTest(ProgramsTestCase):
+    """The runs with several steps in a launch, on an emulated GPU."""
+
+    def compare(self, steps, condition="nothing", commands=""):
+        given = self.setting_where(condition, commands, BIN / "emulated")
+        setting = dataclasses.replace(given, device="cuda", precision="bf16", sizes=dataclasses.replace(
+            sizes.SMALL, bits={"tiny": (2, steps, steps)}))
+        runs = bits.Runs(setting, "tiny", self.stage, self.folder)
+        runs.run_plain()
+        return bits.record(runs, "steps_per_launch", runs.same_bits_in_launches)
+
+    def test_graphs_of_several_steps_that_are_launched_twice_pass(self):
+        *_, steps, _ = sizes.SMALL.bits["tiny"]
+        found = self.compare(steps)
+        self.assertEqual((found["passed"], found["launches"]), (True, steps // 2), found)
+
+    def test_too_few_steps_are_left_out(self):
+        self.assertIn("8 steps are too few", self.compare(8)["left_out"])
+        self.assertEqual(self.read()["failures"], [])
+
+    def test_a_run_without_such_graphs_fails(self):
+        found = self.compare(10, "steps-per-launch", 'set -- "$@" --steps-per-launch 1')
+        self.assertIn("0 launches of 2 steps in 10 steps", found["error"])
+        self.assertIn("0 launches", self.read()["failures"][0])
+
+    def test_launches_that_are_unknown_are_left_out(self):
+        found = self.compare(10, "steps-per-launch", 'set -- "$@" --profile-steps ""')
+        self.assertIn("unknown", found["left_out"])
+
+    def test_another_weight_fails(self):
+        found = self.compare(10, "steps-per-launch", 'set -- "$@" --weight-decay 0.02')
+        self.assertIn("weight", found["first_wrong"])
 
 
 class FedTest(ProgramsTestCase):
