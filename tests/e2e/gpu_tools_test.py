@@ -361,6 +361,13 @@ class ContactTest(StageTestCase):
         self.assertEqual(list(contact.SECONDS)[:5], five)
         self.assertLessEqual(sum(contact.SECONDS[name] + contact.GRACE for name in five), 22 * 60)
 
+    def test_the_first_rates_need_less_than_15_minutes(self):
+        contact = load("contact")
+        page = (REPOSITORY / "docs" / "internals" / "gpu_figures.md").read_text()
+        self.assertIn("`first`, `model` and `kernels`, which end within 14 minutes", " ".join(page.split()))
+        self.assertLessEqual(sum(contact.SECONDS[name] + contact.GRACE
+                                 for name in ("first", "model", "kernels")), 14 * 60)
+
     def test_a_stage_that_is_ended_leaves_what_it_had(self):
         program(self.folder / "bin" / gpu_tests.PROGRAM, GpuTestsTest.LISTED +
                 'case "$1" in *A) echo "[  PASSED  ] 1 test.";; *) echo begun; sleep 600;; esac\n')
