@@ -23,6 +23,7 @@ class Ended:
 
 
 _running = set()
+_ending = threading.Event()  # From then on, a program that is started is killed at once.
 
 
 def _signal(process, number):
@@ -70,7 +71,9 @@ def _stop(process):
 
 
 def stop_all():
-    """Kills every program that is running, and everything that they started."""
+    """Kills every program that is running, and everything that they started. Another thread that waited
+    for one of them may start the next, so none can run any more."""
+    _ending.set()
     for process in list(_running):
         _kill(process)
 
@@ -80,6 +83,8 @@ def _start(command, env=None, **streams):
     process = subprocess.Popen([*map(str, command)], stdin=subprocess.DEVNULL, start_new_session=True,
                                env={**os.environ, **(env or {})}, **streams)
     _running.add(process)
+    if _ending.is_set():
+        _kill(process)
     return process
 
 

@@ -101,6 +101,7 @@ class GpuContactTest(unittest.TestCase):
         self.assertTrue(results["checks"])
         self.assertIn("not supported", str(results["sanitizer"]["memcheck"]))
         self.assertTrue(results["bits"]["tiny"]["ranks_2"]["passed"])
+        self.assertTrue(results["bits"]["tiny"]["steps_per_launch"]["passed"])
         self.assertTrue(results["tests"]["GpuTest.Bf16StepIsNearTheReference"]["passed"])
         self.assertEqual(results["trace"]["tiny"]["source"], "marks")
         if NVCC.exists():  # A build without CUDA has no ranges.

@@ -6,6 +6,7 @@ import pathlib
 import signal
 import subprocess
 import tempfile
+import threading
 import types
 import unittest
 from unittest import mock
@@ -297,6 +298,7 @@ class FedTest(ProgramsTestCase):
         program(self.folder / "penstock-server", "shift 5; echo 127.0.0.1:1 > $1; exec sleep 60\n")
         setting = dataclasses.replace(self.setting, programs=self.folder)
         with fed.server(setting, self.folder) as (process, _):
+            self.patch(processes, _ending=threading.Event())  # Later tests run programs again.
             processes.stop_all()
             self.assertEqual(process.wait(30), -signal.SIGKILL)
 

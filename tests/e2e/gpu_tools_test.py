@@ -6,6 +6,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
 import time
 import unittest
 from unittest import mock
@@ -316,9 +317,15 @@ class ProcessesTest(StageTestCase):
             while not (child := (self.folder / "said").read_text()):
                 self.assertLess(time.monotonic(), deadline)
                 time.sleep(0.01)
+            self.patch(processes, _ending=threading.Event())  # Later tests run programs again.
             processes.stop_all()
             self.assertEqual(process.wait(TIMEOUT_S), -signal.SIGKILL)
         self.wait_for_the_end(int(child))
+
+    def test_once_all_are_ended_no_other_runs(self):
+        self.patch(processes, _ending=threading.Event())
+        processes.stop_all()
+        self.assertEqual(processes.run(["sleep", TIMEOUT_S], TIMEOUT_S).code, -signal.SIGKILL)
 
     def test_a_log_does_not_grow_without_end(self):
         self.patch(stage, MOST_LOG=100)
