@@ -114,9 +114,10 @@ void AppendCommands(const CLI::App& parent, const std::string& before,
 // Returns UsageError() if the words after `help` are not the name of a command.
 absl::Status CheckCommandOfHelp(const CLI::App& app, int argc, const char* const* argv) {
   const std::string name = CommandOfHelp(argc, argv);
+  if (name.empty()) return absl::OkStatus();
   std::vector<std::string> names;
   AppendCommands(app, "", names);
-  if (name.empty() || std::count(names.begin(), names.end(), name) > 0) return absl::OkStatus();
+  if (std::count(names.begin(), names.end(), name) > 0) return absl::OkStatus();
   return UsageError(NoSuchCommand(name, names));
 }
 

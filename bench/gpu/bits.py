@@ -68,8 +68,8 @@ class Runs:
         return self.beside_plain(*self.weights(*options, **how))
 
     def same_bits_in_launches(self):
-        """Launches several steps at once. Without a graph that is launched twice, the run would compare
-        nothing, so it fails."""
+        """Launches several steps at once. The run fails if no graph was launched twice, because it then
+        compared nothing."""
         least = LEAST_LAUNCHES * STEPS_PER_LAUNCH
         if self.steps < least:
             raise LeftOut(f"{self.steps} steps are too few: at least {least} are needed")

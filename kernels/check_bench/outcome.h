@@ -1,4 +1,4 @@
-// What a check has found, and how a failure is described.
+// The result of a check, and the text that describes a failure.
 #ifndef PENSTOCK_KERNELS_CHECK_BENCH_OUTCOME_H_
 #define PENSTOCK_KERNELS_CHECK_BENCH_OUTCOME_H_
 

@@ -62,12 +62,12 @@ class GpuContactTest(unittest.TestCase):
                         "dry-run"], check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
         files = [path for path in (self.here / "pack").rglob("*") if path.is_file()]
         self.assertLess(sum(path.stat().st_size for path in files), MOST_PACKED)
-        shutil.copytree(self.here / "pack", root.limit("work", MOST_TREE) / "pack")
+        shutil.copytree(self.here / "pack", root.limit("travelled", MOST_TREE) / "pack")
 
     def run_stage(self, root, name):
         """Runs the stage; returns (its output, its file)."""
         only = ["--only", ONLY[name]] if name in ONLY else []
-        child = root.start("/work/pack", [
+        child = root.start("/travelled/pack", [
             "bench/gpu/contact", name, "--out", f"/tmp/out/{name}", "--state", "/tmp/state", "--emulated",
             *only], preexec=die_with_parent, LD_LIBRARY_PATH="/opt/emulated/lib")
         said, _ = child.communicate(timeout=TIMEOUT_S)

@@ -32,7 +32,7 @@ setInterval(() => {
   if (links.length) fetch("/found" + location.search, {method: "POST", body});
 }, 200);
 </script>"""
-# What users of other loaders search for, and a page that they should find.
+# Words for which users of other loaders search, and a page that they should find for each.
 SEARCHED = {"drop_remainder": "coming_from", "num_workers": "coming_from", "shard": "coming_from",
             "RaggedTensor": "coming_from", "sampler": "faq", "FAQ": "faq",
             "troubleshooting": "failures"}

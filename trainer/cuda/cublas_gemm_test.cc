@@ -95,9 +95,8 @@ TEST_F(CublasGemmTest, SumsInPartsAreTakenInTheWorkspace) {
   EXPECT_THAT(fake_.used(), ElementsAre(9, 9, 9, 9, 9));
 }
 
-// Of the fake's algorithms, each of the first four wants a matrix at a multiple of 256 bytes, the
-// fifth adds its parts in the result's precision, and the sixth wants vectors at multiples of 64
-// bytes.
+// The first four algorithms of the fake each want a matrix at a multiple of 256 bytes. The fifth
+// adds its parts in the result's precision. The sixth wants vectors at multiples of 64 bytes.
 TEST_F(CublasGemmTest, TheFirstAlgorithmThatFitsArenasIsTaken) {
   Run(Product(Kind::kLinear, kWhole, true));
   Run(Product(Kind::kLinearBackwardInput, kWhole, true));  // Has no vector.

@@ -36,7 +36,9 @@ absl::Status AllIsWell() { return absl::OkStatus(); }
 
 TEST_F(NcclAborterTest, ACallThatReturnsInTimeHasItsOwnResult) {
   for (const absl::Status& result : {absl::OkStatus(), absl::InternalError("refused")}) {
-    EXPECT_EQ(aborter_->Guard(AllIsWell, [this] { ++ends_; }, [&] { return result; }), result);
+    EXPECT_EQ(aborter_->Guard(
+                  AllIsWell, [this] { ++ends_; }, [&] { return result; }),
+              result);
   }
   EXPECT_EQ(ends_, 0);
 }
@@ -71,7 +73,8 @@ TEST_F(NcclAborterTest, AnAbortDoesNotWait) {
 }
 
 TEST_F(NcclAborterTest, AnAbortFollowsCallsThatReturned) {
-  EXPECT_OK(aborter_->Guard(AllIsWell, [this] { ++ends_; }, AllIsWell));
+  EXPECT_OK(aborter_->Guard(
+      AllIsWell, [this] { ++ends_; }, AllIsWell));
   EXPECT_TRUE(aborter_->Abort([this] { ends_ += 10; }));
   aborter_.reset();
   EXPECT_EQ(ends_, 10) << "the destructor waits for the abort";

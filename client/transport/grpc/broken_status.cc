@@ -48,7 +48,8 @@ std::string WithoutDnsDetails(absl::string_view address, absl::string_view messa
   return absl::StrCat("DNS resolution failed: ", message);
 }
 
-// What to do about a connection that could not be made; "" if the message says it, or is rare.
+// Returns what to do about a connection that could not be made. It is "" for rare messages, and for
+// those that say it themselves.
 absl::string_view RemedyOf(absl::string_view message) {
   if (absl::StrContains(message, "onnection refused")) {
     return " (start the server, or correct its address and port)";
