@@ -1,7 +1,15 @@
 #!/usr/bin/env bash
-# Runs every test of the build that users make. With -R NAME, runs the tests of that name; it is an
-# error if there are none.
+# Builds a preset (default: release) and runs its tests: .ci/test.sh [PRESET] [OPTION OF CTEST]...
+# -R NAME runs the tests of that name; it is an error if there are none.
+#   release  whole programs, the Python package, and the tests of classes that sanitizers leave out
+#   asan     classes, and the programs that a stranger can reach, with ASan, LeakSanitizer and UBSan
+#   tsan     classes that have threads and no gRPC types: the packaged gRPC is not instrumented
 set -euo pipefail
 cd "$(dirname "$0")/.."
-.ci/build.sh release
-.ci/ctest.sh release "$@"
+preset=release
+if [[ ${1-} = [a-z]* ]]; then
+  preset=$1
+  shift
+fi
+.ci/build.sh "$preset"
+.ci/ctest.sh "$preset" "$@"

@@ -24,8 +24,8 @@
 #include "client/transport/grpc/grpc_transport.h"
 #include "nlohmann/json.hpp"
 #include "records/engine/testing/chess_data.h"
+#include "server/log.h"
 #include "server/server.h"
-#include "spdlog/spdlog.h"
 #include "tests/temp_folder.h"
 #include "tests/test_certificates.h"
 
@@ -180,7 +180,7 @@ int Main(int argc, char** argv) {
   bool mutual_tls = false;
   app.add_flag("--mutual-tls", mutual_tls, "Measure each dtype with mutual TLS too");
   if (const auto code = ParseCommandLine(app, "service_speed", argc, argv)) return *code;
-  spdlog::set_level(spdlog::level::err);
+  SetUpLog("error", LogFormat::kText);
 
   constexpr uint32_t kRecordsPerChunk = 1071;  // These records have 256 KiB.
   TempFolder folder;

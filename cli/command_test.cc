@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "CLI/CLI.hpp"
 
 #include <csignal>
 #include <memory>

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "CLI/CLI.hpp"
 #include "base/process/keep_freed_memory.h"
 #include "base/process/process_limits.h"
 #include "base/process/standard_streams.h"

@@ -1,20 +1,23 @@
-# Decides whether the CUDA kernels are built: -DPENSTOCK_CUDA=AUTO (if nvcc is found), ON or OFF.
-# Looks for nvcc in $CUDACXX, $PATH, $CUDA_HOME and /usr/local/cuda. Sets PENSTOCK_WITH_CUDA and
-# defines penstock_cuda_library(name SOURCES ...).
+# Decides whether the CUDA kernels are built: -DPENSTOCK_CUDA=AUTO (if nvcc is found and this machine
+# has a GPU), NVCC (if nvcc is found), ON or OFF. Looks for nvcc in $CUDACXX, $PATH, $CUDA_HOME and
+# /usr/local/cuda. Sets PENSTOCK_WITH_CUDA and defines penstock_cuda_library(name SOURCES ...).
 #
 # Default code: sm_90a (Hopper), and PTX that the drivers of other GPUs from sm_80 on compile.
-set(PENSTOCK_CUDA AUTO CACHE STRING "Build the CUDA kernels: AUTO, ON or OFF")
-set_property(CACHE PENSTOCK_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(PENSTOCK_CUDA AUTO CACHE STRING
+  "Build the CUDA kernels: AUTO (nvcc and a GPU are here), NVCC (nvcc is here), ON or OFF")
+set_property(CACHE PENSTOCK_CUDA PROPERTY STRINGS AUTO NVCC ON OFF)
 set(PENSTOCK_CUDA_ARCHITECTURES "90a-real;80-virtual" CACHE STRING
   "As CMAKE_CUDA_ARCHITECTURES takes them; the preset portable and the trainer's image add 80-real")
 
 set(PENSTOCK_WITH_CUDA OFF)
-if(PENSTOCK_CUDA)
+if(PENSTOCK_CUDA STREQUAL "AUTO" AND NOT EXISTS /dev/nvidiactl AND NOT EXISTS /dev/dxg)
+  message(STATUS "CUDA: not built, because this machine has no GPU; -DPENSTOCK_CUDA=ON builds it")
+elseif(PENSTOCK_CUDA)
   find_program(PENSTOCK_NVCC NAMES $ENV{CUDACXX} nvcc
     HINTS $ENV{CUDA_HOME}/bin PATHS /usr/local/cuda/bin)
   if(PENSTOCK_NVCC)
     set(PENSTOCK_WITH_CUDA ON)
-  elseif(PENSTOCK_CUDA STREQUAL "AUTO")
+  elseif(PENSTOCK_CUDA MATCHES "^(AUTO|NVCC)$")
     message(STATUS "CUDA: not built, because nvcc was not found (README.md, \"GPUs\"); -DPENSTOCK_CUDA=ON makes this an error")
   else()
     message(FATAL_ERROR "PENSTOCK_CUDA is ON, but there is no nvcc in $CUDACXX, $PATH, $CUDA_HOME/bin "

@@ -1,19 +1,16 @@
 # penstock_library(name [COLD] SOURCES ... [PUBLIC ...] [PRIVATE ...])
 #   PUBLIC: libraries that appear in our headers. Alias: penstock::name. COLD: the library computes
-#   little and consists mostly of others' templates. With sanitizers it is compiled without
-#   optimization, which takes half the time.
-# penstock_test(name [OPTIMIZED] [SEQUENTIAL] SOURCES ... [DEPS ...] [LABELS ...] [PREFIX ...])
-#   Each of its suites is a test of ctest (cmake/add_suites.cmake). PREFIX begins the names of these
-#   tests. OPTIMIZED: compiles the test's own files like libraries. By default they are compiled
-#   without optimization, which takes half the time; the tested code is optimized either way.
-#   SEQUENTIAL: the tested code has no threads, so TSan does not build this test.
+#   little and consists mostly of others' templates. It is optimized less, which takes two thirds of
+#   the time; with sanitizers not at all, which takes half the time.
 # penstock_benchmark(name SOURCES ... [DEPS ...])
 # penstock_fuzzer(name SOURCES ... [DEPS ...])   in the target `fuzzers`, with -DPENSTOCK_FUZZERS=ON
-# penstock_program(name SOURCES ... [DEPS ...])  for people who change or measure Penstock
+# penstock_program(name [COLD] SOURCES ... [DEPS ...])  for people who change or measure Penstock
+# penstock_test(name ...) is in cmake/PenstockTests.cmake.
 # penstock_binary(name SOURCES ... [DEPS ...])   installed to bin/. Once built, it writes its man
 #   pages and shell completion to share/ of the build folder, which are installed too.
 
 set(PENSTOCK_TEST_OPTIONS -O0)
+set(PENSTOCK_COLD_OPTIONS -O1)
 
 function(penstock_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
@@ -27,9 +24,9 @@ function(penstock_compile_options target)
     target_compile_options(${target} PRIVATE -Wthread-safety "SHELL:-Xclang -fno-pch-timestamp")
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # gcc 12 reports these falsely inside libstdc++ and Abseil at -O2.
+    # gcc 12 reports these falsely inside libstdc++ and Abseil, depending on the level.
     target_compile_options(${target} PRIVATE -Wno-restrict -Wno-maybe-uninitialized
-      -Wno-stringop-overflow -Wno-array-bounds)
+      -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
   endif()
   if(PENSTOCK_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${PENSTOCK_SANITIZE}
@@ -39,14 +36,18 @@ function(penstock_compile_options target)
   endif()
 endfunction()
 
-# Makes a target reuse the precompiled headers. If `cold`, the target may be compiled without
-# optimization when there are sanitizers.
+# Makes a target reuse the precompiled headers that are compiled with the same options.
 function(penstock_reuse_precompiled target cold)
-  if(cold AND PENSTOCK_SANITIZE AND PENSTOCK_TESTS)
+  if(NOT cold OR (PENSTOCK_SANITIZE AND NOT PENSTOCK_TESTS))
+    target_precompile_headers(${target} REUSE_FROM penstock_precompiled)
+  elseif(PENSTOCK_SANITIZE)
     target_compile_options(${target} PRIVATE ${PENSTOCK_TEST_OPTIONS})
     target_precompile_headers(${target} REUSE_FROM penstock_precompiled_tests)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 24)
   else()
-    target_precompile_headers(${target} REUSE_FROM penstock_precompiled)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 24)
+    target_compile_options(${target} PRIVATE ${PENSTOCK_COLD_OPTIONS})
+    target_precompile_headers(${target} REUSE_FROM penstock_precompiled_cold)
   endif()
 endfunction()
 
@@ -68,41 +69,12 @@ function(penstock_library name)
   endif()
 endfunction()
 
-function(penstock_test name)
-  cmake_parse_arguments(A "OPTIMIZED;SEQUENTIAL" "PREFIX" "SOURCES;DEPS;LABELS" ${ARGN})
-  if(NOT PENSTOCK_TESTS OR (A_SEQUENTIAL AND PENSTOCK_TSAN_ONLY))
-    return()
-  endif()
-  add_executable(${name} ${A_SOURCES})
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-  target_link_libraries(${name} PRIVATE ${A_DEPS} GTest::gmock GTest::gtest_main)
-  if(PENSTOCK_TSAN_ONLY)
-    target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/tsan_suppressions.cc)
-  endif()
-  penstock_compile_options(${name})
-  if(A_OPTIMIZED)
-    # A group of 12 files would take 30 s to compile after an edit.
-    set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 4)
-    target_precompile_headers(${name} REUSE_FROM penstock_precompiled)
-  else()
-    target_compile_options(${name} PRIVATE ${PENSTOCK_TEST_OPTIONS})
-    target_precompile_headers(${name} REUSE_FROM penstock_precompiled_tests)
-  endif()
-  set(suites ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
-  file(CONFIGURE OUTPUT ${suites} CONTENT [[
-include(@PROJECT_SOURCE_DIR@/cmake/add_suites.cmake)
-penstock_add_suites(@CMAKE_RUNTIME_OUTPUT_DIRECTORY@/@name@ "@A_PREFIX@" @CMAKE_CURRENT_BINARY_DIR@
-  "@A_LABELS@")
-]] @ONLY)
-  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${suites})
-endfunction()
-
 function(penstock_program name)
-  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(A "COLD" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE ${A_DEPS})
   penstock_compile_options(${name})
-  penstock_reuse_precompiled(${name} ON)
+  penstock_reuse_precompiled(${name} ${A_COLD})
 endfunction()
 
 function(penstock_benchmark name)
@@ -160,7 +132,7 @@ function(penstock_link_portably name)
 endfunction()
 
 function(penstock_binary name)
-  penstock_program(${name} ${ARGN})
+  penstock_program(${name} COLD ${ARGN})
   if(PENSTOCK_PORTABLE)
     penstock_link_portably(${name})
   endif()

@@ -9,6 +9,7 @@ function(penstock_add_suites binary prefix folder labels)
   if(NOT EXISTS ${binary})
     get_filename_component(name ${binary} NAME)
     add_test(${name}_NOT_BUILT ${name}_NOT_BUILT)
+    set_tests_properties(${name}_NOT_BUILT PROPERTIES LABELS "${labels}")
     return()
   endif()
   execute_process(COMMAND ${binary} --gtest_list_tests TIMEOUT 120 OUTPUT_VARIABLE listed

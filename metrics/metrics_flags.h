@@ -6,9 +6,12 @@
 #include <memory>
 #include <string>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
 #include "metrics/metrics_endpoint.h"
+
+namespace CLI {
+class App;
+}
 
 namespace penstock {
 

@@ -8,8 +8,7 @@
 
 #include "base/mutex.h"
 #include "base/status.h"
-#include "server/log_format.h"
-#include "spdlog/spdlog.h"
+#include "server/log.h"
 
 namespace penstock {
 namespace {
@@ -55,7 +54,7 @@ class ReloadingCredentials final : public grpc::ServerCredentials {
       if (!changed.ok()) return Keep(changed.status());
       if (!changed->has_value()) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
       texts = **std::move(changed);
-      spdlog::info("tls files reloaded");
+      LogInfo("tls files reloaded");
     }
     said_.clear();
     const grpc_ssl_pem_key_cert_pair pair = {texts->key.c_str(), texts->cert.c_str()};
@@ -70,7 +69,7 @@ class ReloadingCredentials final : public grpc::ServerCredentials {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::string message(fault.message());
     if (message != said_)
-      spdlog::error("tls files not usable, keeping the previous ones error={}", Quoted(message));
+      LogError("tls files not usable, keeping the previous ones error={}", Quoted(message));
     said_ = std::move(message);
     return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
   }
@@ -79,7 +78,7 @@ class ReloadingCredentials final : public grpc::ServerCredentials {
     absl::StatusOr<std::optional<PemTexts>> texts = files_.Poll();
     if (!texts.ok() || !texts->has_value()) return texts;
     for (const std::string& warning : (*texts)->warnings)
-      spdlog::warn("tls file warning={}", Quoted(warning));
+      LogWarning("tls file warning={}", Quoted(warning));
     return texts;
   }
 

@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "server/log_format.h"
-#include "spdlog/spdlog.h"
+#include "server/log.h"
 
 namespace penstock {
 
@@ -24,15 +23,15 @@ void FailureLog::TellOfMemory(const absl::Status& status, absl::string_view clie
   if (told_of_memory_.exchange(true)) return;
   const std::optional<uint64_t> left_out = pass_.AllowFailureLog();
   if (!left_out.has_value()) return;
-  spdlog::warn("windows refused peer={} client={} error={} left_out={}", peer_, Quoted(client),
-               Quoted(Shortened(status.ToString())), *left_out);
+  LogWarning("windows refused peer={} client={} error={} left_out={}", peer_, Quoted(client),
+             Quoted(Shortened(status.ToString())), *left_out);
 }
 
 void FailureLog::TellOfWindow(const StreamError& error) const {
   const std::optional<uint64_t> left_out = pass_.AllowFailureLog();
   if (!left_out.has_value()) return;
   if (const std::optional<Damage>& damage = error.damage) {
-    spdlog::warn(
+    LogWarning(
         "damage found shard={} chunk_offset={} chunk_record={} rest_of_chunk={} peer={} error={} "
         "left_out={}",
         Quoted(Shortened(damage->shard)), damage->chunk_offset, damage->record,
@@ -41,8 +40,8 @@ void FailureLog::TellOfWindow(const StreamError& error) const {
   }
   const bool refused =
       absl::IsResourceExhausted(error.status) || absl::IsPermissionDenied(error.status);
-  spdlog::warn("window {} window={} peer={} error={} left_out={}", refused ? "refused" : "failed",
-               *error.window, peer_, Quoted(Shortened(error.status.ToString())), *left_out);
+  LogWarning("window {} window={} peer={} error={} left_out={}", refused ? "refused" : "failed",
+             *error.window, peer_, Quoted(Shortened(error.status.ToString())), *left_out);
 }
 
 }  // namespace penstock

@@ -5,8 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "grpcpp/server_context.h"
-#include "server/log_format.h"
-#include "spdlog/spdlog.h"
+#include "server/log.h"
 
 namespace penstock {
 namespace {
@@ -91,8 +90,8 @@ absl::StatusOr<Gate::Pass> Gate::Admit(const grpc::CallbackServerContext& contex
   absl::StatusOr<Pass> pass = TryAdmit(context, kind, account);
   if (pass.ok()) return pass;
   if (std::optional<uint64_t> left_out = log_.Allow(LogKindOf(pass.status()))) {
-    spdlog::warn("call refused peer={} error={} left_out={}", context.peer(),
-                 Quoted(pass.status().ToString()), *left_out);
+    LogWarning("call refused peer={} error={} left_out={}", context.peer(),
+               Quoted(pass.status().ToString()), *left_out);
   }
   return pass;
 }

@@ -5,9 +5,8 @@
 #include <atomic>
 
 #include "absl/strings/match.h"
-#include "server/log_format.h"
+#include "server/log.h"
 #include "server/log_limiter.h"
-#include "spdlog/spdlog.h"
 
 namespace penstock {
 namespace {
@@ -56,12 +55,12 @@ LogLimiter& Limiter() {
 void LogHandshake(absl::string_view message) {
   const std::string cause = ExplainHandshake(message);
   if (cause.empty()) {
-    spdlog::debug("tls handshake ended by the client grpc={}", Quoted(message));
+    LogDebug("tls handshake ended by the client grpc={}", Quoted(message));
     return;
   }
   CountFailedHandshake();
   if (std::optional<uint64_t> left_out = Limiter().Allow(cause)) {
-    spdlog::warn("tls handshake failed cause={} left_out={}", Quoted(cause), *left_out);
+    LogWarning("tls handshake failed cause={} left_out={}", Quoted(cause), *left_out);
   }
 }
 
@@ -75,7 +74,7 @@ void Log(gpr_log_func_args* line) {
     return;
   }
   if (std::optional<uint64_t> left_out = Limiter().Allow("error")) {
-    spdlog::error("grpc failed error={} left_out={}", Quoted(message), *left_out);
+    LogError("grpc failed error={} left_out={}", Quoted(message), *left_out);
   }
 }
 
@@ -90,7 +89,7 @@ std::string ExplainHandshake(absl::string_view message) {
   return std::string(message.substr(at, message.find(" {", at) - at));
 }
 
-void SendGrpcLogToSpdlog() {
+void SendGrpcLogToServerLog() {
   gpr_set_log_function(&Log);
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_DEBUG);
 }

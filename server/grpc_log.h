@@ -9,10 +9,10 @@
 
 namespace penstock {
 
-// Makes gRPC's errors lines of spdlog, for the whole process. A TLS handshake that fails because of
-// the client becomes a warning that names the cause, and is counted. At most one line of each kind
-// is written every 10 s.
-void SendGrpcLogToSpdlog();
+// Makes gRPC's errors lines of our log, for the whole process. A TLS handshake that fails because
+// of the client becomes a warning that names the cause, and is counted. At most one line of each
+// kind is written every 10 s.
+void SendGrpcLogToServerLog();
 
 // Explains gRPC's text about a failed handshake to an operator. Returns an empty string if the
 // client closed the connection without giving a reason.

@@ -18,8 +18,7 @@
 #include "base/process/start_thread.h"
 #include "base/status.h"
 #include "server/grpc_log.h"
-#include "server/log_format.h"
-#include "spdlog/spdlog.h"
+#include "server/log.h"
 
 namespace penstock {
 namespace {
@@ -204,7 +203,7 @@ bool Listener::IsFull() {
 
 void Listener::SayFull(const std::string& peer) {
   if (std::optional<uint64_t> left_out = log_.Allow("full")) {
-    spdlog::warn(
+    LogWarning(
         "connection refused peer={} cause=\"{} connections are open, the limit of this port\" "
         "left_out={}",
         peer, options_.max_connections, *left_out);
@@ -230,13 +229,13 @@ void Listener::OnAcceptError(int error) {
   std::optional<uint64_t> left_out = log_.Allow(error == EMFILE ? "descriptors" : "accept");
   if (!left_out.has_value()) return;
   if (error == EMFILE) {
-    spdlog::error(
+    LogError(
         "out of descriptors limit={} left_out={} effect=\"new connections are closed\" "
         "cure=\"raise LimitNOFILE (ulimit -n)\"",
         DescriptorLimit(), *left_out);
   } else {
-    spdlog::error("cannot accept connections error={} left_out={}", Quoted(strerrordesc_np(error)),
-                  *left_out);
+    LogError("cannot accept connections error={} left_out={}", Quoted(strerrordesc_np(error)),
+             *left_out);
   }
 }
 
@@ -248,7 +247,7 @@ void Listener::Meet(Silent& silent) {
   if (options_.speaks_tls && first == kHttp2) {
     CountFailedHandshake();
     if (std::optional<uint64_t> left_out = log_.Allow("plain")) {
-      spdlog::warn(
+      LogWarning(
           "connection refused peer={} cause=\"the client speaks plaintext, this port speaks TLS: "
           "start the client with --tls\" left_out={}",
           silent.peer, *left_out);
@@ -258,7 +257,7 @@ void Listener::Meet(Silent& silent) {
   if (!options_.speaks_tls && first == kTlsHandshake) {
     CountFailedHandshake();
     if (std::optional<uint64_t> left_out = log_.Allow("tls")) {
-      spdlog::warn(
+      LogWarning(
           "connection refused peer={} cause=\"the client speaks TLS, this port speaks plaintext: "
           "{}\" left_out={}",
           silent.peer, options_.cure_of_tls, *left_out);
@@ -267,7 +266,7 @@ void Listener::Meet(Silent& silent) {
     // is wrong.
   }
   // gRPC's message about a failed handshake does not name the client.
-  if (options_.speaks_tls) spdlog::debug("tls handshake begins peer={}", silent.peer);
+  if (options_.speaks_tls) LogDebug("tls handshake begins peer={}", silent.peer);
   if (options_.max_connections != ListenerOptions::kAnyNumber) handed_over_.Add(connection.get());
   hand_over_(std::move(connection));
 }

@@ -37,11 +37,10 @@
 #include "server/connection_limits.h"
 #include "server/grpc_log.h"
 #include "server/listen_address.h"
-#include "server/log_format.h"
+#include "server/log.h"
 #include "server/server.h"
 #include "server/server_metrics.h"
 #include "server/signals.h"
-#include "spdlog/spdlog.h"
 
 namespace penstock {
 namespace {
@@ -220,13 +219,13 @@ void StopServer(Server& server, LastThread& last, absl::Duration grace, StopSign
   const StopSignals::Meaning meaning = stop.Receive(signal);
   if (meaning == StopSignals::Meaning::kStopAtOnce && signal == SIGINT) {
     last.EndWithin(kEndTime);
-    spdlog::warn("ending at once signal={}", sigabbrev_np(signal));
+    LogWarning("ending at once signal={}", sigabbrev_np(signal));
     server.Stop();
   }
   if (meaning != StopSignals::Meaning::kStop) return;
   last.EndWithin(grace + kEndTime);
-  spdlog::info("draining signal={} grace={} streams={}", sigabbrev_np(signal),
-               absl::FormatDuration(grace), server.num_streams());
+  LogInfo("draining signal={} grace={} streams={}", sigabbrev_np(signal),
+          absl::FormatDuration(grace), server.num_streams());
   server.Drain(grace);
 }
 
@@ -239,7 +238,7 @@ absl::StatusOr<std::unique_ptr<SignalThread>> HandleSignals(const std::atomic<Se
       [&server, &last, grace, stop = std::make_shared<StopSignals>()](int signal) {
         if (signal == SIGUSR1) return;
         if (Server* started = server) return StopServer(*started, last, grace, *stop, signal);
-        spdlog::warn("stopped during start-up signal={}", sigabbrev_np(signal));
+        LogWarning("stopped during start-up signal={}", sigabbrev_np(signal));
         _exit(128 + signal);
       });
 }
@@ -274,12 +273,11 @@ absl::Status CheckPaths(const ServerOptions& options) {
 }
 
 // Ends the process if it hangs. For example, gRPC waits for ever for threads that it could not
-// start. The function keeps the logger, because the log may be destroyed before the process ends.
+// start.
 absl::StatusOr<LastThread*> StartLastThread() {
-  return LastThread::Start(kExitCodeOfHang, [log = spdlog::default_logger()](
-                                                const std::string& doing) {
-    log->error("ended by force reason=\"it did not end in time\" doing={} limit={} exit_code={}",
-               Quoted(doing), absl::FormatDuration(kEndTime), kExitCodeOfHang);
+  return LastThread::Start(kExitCodeOfHang, [](const std::string& doing) {
+    LogError("ended by force reason=\"it did not end in time\" doing={} limit={} exit_code={}",
+             Quoted(doing), absl::FormatDuration(kEndTime), kExitCodeOfHang);
   });
 }
 
@@ -288,8 +286,8 @@ absl::StatusOr<LastThread*> StartLastThread() {
 void WarnOfTooLargeABudget(uint64_t budget) {
   const uint64_t memory = ReadMachineLimits().memory_bytes;
   if (memory == 0 || budget <= memory) return;
-  spdlog::warn("memory budget exceeds the memory limit of this process budget={} memory={}",
-               Quoted(FormatByteSize(budget)), Quoted(FormatByteSize(memory)));
+  LogWarning("memory budget exceeds the memory limit of this process budget={} memory={}",
+             Quoted(FormatByteSize(budget)), Quoted(FormatByteSize(memory)));
 }
 
 absl::Status Serve(const Flags& flags, const std::string& described, absl::Duration grace,
@@ -313,20 +311,20 @@ absl::Status Serve(const Flags& flags, const std::string& described, absl::Durat
         address_file.Write(flags.address_file, ReachableAddress(server.address(), flags.advertise));
     if (!written.ok()) return Annotate(written, "--address-file");
   }
-  spdlog::info("serving address={} root={} threads={} memory_budget=\"{}\" version={} commit={}",
-               server.address(), Quoted(server.options().data_root), server.options().threads,
-               FormatByteSize(server.options().memory_budget), PENSTOCK_VERSION, PENSTOCK_COMMIT);
-  spdlog::info("options{}", described);
+  LogInfo("serving address={} root={} threads={} memory_budget=\"{}\" version={} commit={}",
+          server.address(), Quoted(server.options().data_root), server.options().threads,
+          FormatByteSize(server.options().memory_budget), PENSTOCK_VERSION, PENSTOCK_COMMIT);
+  LogInfo("options{}", described);
   WarnOfTooLargeABudget(server.options().memory_budget);
-  if (metrics != nullptr) spdlog::info("metrics address={}", metrics->address());
+  if (metrics != nullptr) LogInfo("metrics address={}", metrics->address());
   if (!server.health_address().empty()) {
-    spdlog::info("health address={}", server.health_address());
+    LogInfo("health address={}", server.health_address());
   }
   last.Doing("streams end");
   server.Wait();
   last.Doing("threads of gRPC and the engine end");
   last.EndWithin(kEndTime);
-  spdlog::info("ended");
+  LogInfo("ended");
   return absl::OkStatus();
 }
 
@@ -371,7 +369,7 @@ int Main(int argc, char** argv) {
   RaiseDescriptorLimit();
   BlockEndSignals();
   SetUpLog(flags.log_level, flags.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
-  SendGrpcLogToSpdlog();
+  SendGrpcLogToServerLog();
   // Protobuf would log a line of its own about a client's message; the stream's refusal already
   // says it.
   google::protobuf::SetLogHandler(nullptr);

@@ -14,10 +14,9 @@
 #include "base/text.h"
 #include "records/dataset/manifest.h"
 #include "server/call_reactor.h"
-#include "server/log_format.h"
+#include "server/log.h"
 #include "server/request_reactor.h"
 #include "server/server_stats.h"
-#include "spdlog/spdlog.h"
 
 namespace penstock {
 
@@ -211,8 +210,8 @@ absl::StatusOr<std::unique_ptr<FileSource>> PieceService::OpenManifest(const Gat
   absl::StatusOr<std::unique_ptr<FileSource>> file = TryOpenManifest(pass, path);
   if (file.ok()) return file;
   if (const std::optional<uint64_t> left_out = gate_.AllowLog("manifest")) {
-    spdlog::warn("manifest refused peer={} path={} error={} left_out={}", peer,
-                 Quoted(Shortened(path)), Quoted(Shortened(file.status().ToString())), *left_out);
+    LogWarning("manifest refused peer={} path={} error={} left_out={}", peer,
+               Quoted(Shortened(path)), Quoted(Shortened(file.status().ToString())), *left_out);
   }
   return file;
 }
@@ -344,8 +343,8 @@ void PieceService::EndRevokedOnes() {
       if (at == streams_.end() || std::exchange(at->second, nullptr) == nullptr) continue;
     }
     const v1::StreamStats stats = stream->stats();
-    spdlog::warn("stream ended, its token was revoked peer={} client={}", stats.peer(),
-                 Quoted(stats.client()));
+    LogWarning("stream ended, its token was revoked peer={} client={}", stats.peer(),
+               Quoted(stats.client()));
     stream->End(absl::UnauthenticatedError(
         "the token of this stream was revoked: it was removed from the server's --token-file, or "
         "its folders were changed"));

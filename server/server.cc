@@ -18,9 +18,9 @@
 #include "server/health_service.h"
 #include "server/listen_address.h"
 #include "server/listener.h"
+#include "server/log.h"
 #include "server/piece_service.h"
 #include "server/shared_memory_door.h"
-#include "spdlog/spdlog.h"
 
 namespace penstock {
 namespace {
@@ -221,7 +221,7 @@ void Server::RunUntilEnd() {
     }
   }
   if (size_t streams = service_->num_streams(); streams > 0) {
-    spdlog::warn("ending with open streams count={}", streams);
+    LogWarning("ending with open streams count={}", streams);
   }
   listener_.reset();
   guard_->Close();

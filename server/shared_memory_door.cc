@@ -20,10 +20,9 @@
 #include "base/status.h"
 #include "records/engine/part_buffer.h"
 #include "records/wire/shared_memory.h"
-#include "server/log_format.h"
+#include "server/log.h"
 #include "server/log_limiter.h"
 #include "server/unix_listener.h"
-#include "spdlog/spdlog.h"
 
 namespace penstock {
 namespace {
@@ -138,8 +137,8 @@ class SharedMemoryDoor::Connections {
   // Limits the lines, because anyone who may connect can send invalid tickets without end.
   void TellOfRefusal(const absl::Status& status) {
     if (std::optional<uint64_t> left_out = log_.Allow(absl::StatusCodeToString(status.code()))) {
-      spdlog::warn("shared memory refused error={} left_out={}", Quoted(status.ToString()),
-                   *left_out);
+      LogWarning("shared memory refused error={} left_out={}", Quoted(status.ToString()),
+                 *left_out);
     }
   }
 
@@ -153,8 +152,8 @@ class SharedMemoryDoor::Connections {
       // The listener stays readable, so without a pause this would spin.
       rest_until_ = Clock::now() + std::chrono::milliseconds(100);
       if (!std::exchange(out_of_descriptors_, true)) {
-        spdlog::warn("cannot accept shared memory connections socket={} error={}",
-                     Quoted(door_.socket()), Quoted(std::strerror(errno)));
+        LogWarning("cannot accept shared memory connections socket={} error={}",
+                   Quoted(door_.socket()), Quoted(std::strerror(errno)));
       }
     }
   }

@@ -11,9 +11,8 @@
 #include "grpcpp/support/proto_buffer_reader.h"
 #include "records/wire/shared_memory.h"
 #include "server/call_reactor.h"
-#include "server/log_format.h"
+#include "server/log.h"
 #include "server/part_message.h"
-#include "spdlog/spdlog.h"
 
 namespace penstock {
 namespace {
@@ -83,8 +82,8 @@ void StreamReactor::OnReadDone(bool ok) {
 void StreamReactor::TellOfRefusal(const absl::Status& status) const {
   const std::string kind = absl::StrCat("stream refused ", absl::StatusCodeToString(status.code()));
   if (std::optional<uint64_t> left_out = pass_.AllowLog(kind)) {
-    spdlog::warn("stream refused peer={} client={} error={} left_out={}", peer_, Quoted(client_),
-                 Quoted(Shortened(status.ToString())), *left_out);
+    LogWarning("stream refused peer={} client={} error={} left_out={}", peer_, Quoted(client_),
+               Quoted(Shortened(status.ToString())), *left_out);
   }
 }
 
@@ -164,7 +163,7 @@ void StreamReactor::TellOfArrival() {
   const std::optional<uint64_t> left_out = pass_.AllowArrivalLog();
   has_log_lines_ = left_out.has_value();
   if (!has_log_lines_) return;
-  spdlog::info("client connected peer={} client={} left_out={}", peer_, Quoted(client_), *left_out);
+  LogInfo("client connected peer={} client={} left_out={}", peer_, Quoted(client_), *left_out);
 }
 
 wire::ServerHello StreamReactor::MakeHello(uint32_t version, const ServerInfo& info) {
@@ -252,8 +251,8 @@ absl::Status StreamReactor::Handle(wire::SharedMemoryMapped) {
     pool_ = pool;
   }
   if (has_log_lines_) {
-    spdlog::info("shared memory mapped peer={} client={} bytes={}", peer_, Quoted(client_),
-                 pool->size());
+    LogInfo("shared memory mapped peer={} client={} bytes={}", peer_, Quoted(client_),
+            pool->size());
   }
   session_->UsePartMemory(std::move(pool));
   return absl::OkStatus();
@@ -380,7 +379,7 @@ void StreamReactor::OnDone() {
   CloseSession();  // No event follows.
   lease_.reset();
   if (has_log_lines_) {
-    spdlog::info(
+    LogInfo(
         "client left peer={} client={} seconds={} windows={} requests={} rows={} parts={} bytes={} "
         "failed_windows={}",
         peer_, Quoted(client_), std::llround(Seconds(Clock::now() - started_)), num_windows_.load(),

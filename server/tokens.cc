@@ -17,8 +17,7 @@
 #include "base/io/text_file.h"
 #include "base/sha256.h"
 #include "base/status.h"
-#include "server/log_format.h"
-#include "spdlog/spdlog.h"
+#include "server/log.h"
 
 namespace penstock {
 namespace {
@@ -138,8 +137,8 @@ absl::StatusOr<std::unique_ptr<TokenFile>> TokenFile::Open(std::string path) {
   std::unique_ptr<TokenFile> file(new TokenFile(std::move(path)));
   struct stat info;
   if (stat(file->path_.c_str(), &info) == 0 && (info.st_mode & S_IROTH) != 0) {
-    spdlog::warn("every user of this machine can read the token file cure=\"chmod 600\" path={}",
-                 Quoted(file->path_));
+    LogWarning("every user of this machine can read the token file cure=\"chmod 600\" path={}",
+               Quoted(file->path_));
   }
   MutexLock lock(&file->mutex_);
   PENSTOCK_RETURN_IF_ERROR(file->ReadIfChanged());
@@ -155,7 +154,7 @@ absl::Status TokenFile::ReadIfChanged() {
   said_.clear();
   absl::StatusOr<TokenTable> table = TokenTable::Parse(text);
   if (!table.ok()) return Annotate(table.status(), path_);
-  if (table_.size() > 0) spdlog::info("token file reloaded tokens={}", table->size());
+  if (table_.size() > 0) LogInfo("token file reloaded tokens={}", table->size());
   table->KeepGrantsOf(table_);
   table_ = *std::move(table);
   return absl::OkStatus();
@@ -165,7 +164,7 @@ void TokenFile::Refresh() {
   absl::Status status = ReadIfChanged();
   if (status.ok() || status.message() == said_) return;
   said_ = std::string(status.message());
-  spdlog::error("token file not usable, keeping the previous tokens error={}", Quoted(said_));
+  LogError("token file not usable, keeping the previous tokens error={}", Quoted(said_));
 }
 
 bool TokenFile::StillGrants(const Grant& grant) {

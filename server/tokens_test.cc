@@ -3,17 +3,13 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
-#include <vector>
 
-#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/grpc_log.h"
 #include "server/log_limiter.h"
-#include "spdlog/sinks/ostream_sink.h"
-#include "spdlog/spdlog.h"
+#include "server/testing/captured_log.h"
 #include "tests/resource_limit.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
@@ -150,17 +146,11 @@ TEST_F(TokenFileTest, AFaultIsLoggedOnceHoweverOftenItIsMet) {
   Write("0123456789-first\n");
   ASSERT_OK_AND_ASSIGN(auto file, TokenFile::Open(path_));
   std::remove(path_.c_str());
-  std::ostringstream log;
-  const auto logger = std::make_shared<spdlog::logger>(
-      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log));
-  const auto before = spdlog::default_logger();
-  spdlog::set_default_logger(logger);
+  const CapturedLog log;
   for (int look = 0; look < 3; ++look) EXPECT_OK(file->Check("Bearer 0123456789-first").status());
   Write("short\n");
   for (int look = 0; look < 3; ++look) EXPECT_OK(file->Check("Bearer 0123456789-first").status());
-  spdlog::set_default_logger(before);
-  const std::vector<std::string> lines = absl::StrSplit(log.str(), '\n', absl::SkipEmpty());
-  EXPECT_THAT(lines, ElementsAre(HasSubstr("No such file"), HasSubstr("line 1")));
+  EXPECT_THAT(log.LinesWith("error"), ElementsAre(HasSubstr("No such file"), HasSubstr("line 1")));
 }
 
 TEST_F(TokenFileTest, AMissingFileIsAnErrorAtTheStart) {

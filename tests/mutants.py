@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Changes one line of the sources at a time, and reports whether the folder's own tests notice.
 
-    tests/mutants.py                          all of tests/mutants.txt, in build/release
+    tests/mutants.py                          all of tests/mutants.txt, in build/asan, where
+                                              ./check builds the tests of classes
     tests/mutants.py --only client/plan       those whose file or change matches a regular
                                               expression
     tests/mutants.py --check                  only reports changes whose line is not in its file
@@ -127,7 +128,7 @@ def print_table(results):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('--list', default=os.path.join(ROOT, 'tests', 'mutants.txt'))
-    parser.add_argument('--build', default=os.path.join(ROOT, 'build', 'release'))
+    parser.add_argument('--build', default=os.path.join(ROOT, 'build', 'asan'))
     parser.add_argument('--only', default='', help='regular expression')
     parser.add_argument('--check', action='store_true', help='build and run nothing')
     parser.add_argument('--timeout', type=float, default=120, help='seconds of a test')

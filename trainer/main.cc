@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "CLI/CLI.hpp"
 #include "base/flags/command_line.h"
 #include "base/flags/help_command.h"
 #include "base/print_escaped.h"

@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "absl/strings/string_view.h"
 #include "base/flags/command_page.h"
+
+namespace CLI {
+class App;
+}
 
 namespace penstock {
 

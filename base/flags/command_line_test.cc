@@ -1,4 +1,5 @@
 #include "base/flags/command_line.h"
+#include "CLI/CLI.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 #include "base/flags/command_page.h"
+#include "CLI/CLI.hpp"
 
 #include "absl/strings/str_split.h"
 #include "base/flags/completion.h"

@@ -1,5 +1,6 @@
 #include "base/flags/help_command.h"
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/flags/parse_message.h"

@@ -5,8 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "absl/strings/string_view.h"
+
+namespace CLI {
+class App;
+}
 
 namespace penstock {
 

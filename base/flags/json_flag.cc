@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "base/bytes_of.h"
 #include "base/flags/path_flags.h"

@@ -4,9 +4,13 @@
 
 #include <string>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace penstock {
 

@@ -7,7 +7,10 @@
 #include <cfloat>
 #include <cstdint>
 
-#include "CLI/CLI.hpp"
+namespace CLI {
+class App;
+class Validator;
+}  // namespace CLI
 
 namespace penstock {
 

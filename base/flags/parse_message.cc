@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -1,4 +1,5 @@
 #include "base/flags/parse_message.h"
+#include "CLI/CLI.hpp"
 
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"

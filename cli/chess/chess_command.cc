@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "base/flags/number_flags.h"
 #include "base/flags/path_flags.h"

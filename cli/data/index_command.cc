@@ -10,6 +10,7 @@
 #include <span>
 #include <system_error>
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/byte_size.h"

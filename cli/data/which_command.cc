@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "base/flags/json_flag.h"
 #include "base/json_text.h"

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "base/flags/number_flags.h"
 #include "base/io/unique_fd.h"

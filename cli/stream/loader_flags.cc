@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "base/byte_size.h"
 #include "base/flags/number_flags.h"

@@ -7,11 +7,14 @@
 #include <optional>
 #include <string>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
 #include "client/flags/source_flags.h"
 #include "client/loader/dataset_spec.h"
 #include "client/loader/loader.h"
+
+namespace CLI {
+class App;
+}
 
 namespace penstock {
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "CLI/CLI.hpp"
 #include "cli/commands.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"

@@ -130,7 +130,7 @@ TEST_F(FetchControllerTest, AServerThatDiesOfEveryWindowEndsTheJob) {
 Damage Record(uint32_t record) { return {"a.tfrecord", 65536, record, false}; }
 
 // A window that every run of the fixture's plan needs.
-constexpr WindowId kWindow{0, 3, 1};
+constexpr WindowId kBadWindow{0, 3, 1};
 
 // Other clients use the server's memory for minutes.
 TEST_F(FetchControllerTest, AServerThatSaysItIsShortOfMemoryIsWaitedFor) {
@@ -156,7 +156,7 @@ class FetchControllerDamageTest : public FetchControllerTest {
                      OnError on_error = OnError::kFail) {
     controller_.on_error = on_error;
     FakeFleet& fleet = MakeFleet({.servers = servers});
-    for (uint32_t s : damaged) fleet.DamageWindow(s, kWindow, Record(7));
+    for (uint32_t s : damaged) fleet.DamageWindow(s, kBadWindow, Record(7));
     return fleet;
   }
 };
@@ -216,7 +216,7 @@ class FetchControllerInstanceTest : public FetchControllerDamageTest {
     FakeFleet& fleet = Damaged(static_cast<uint32_t>(instances.size()), {}, on_error);
     uint32_t server = 0;
     for (const uint64_t instance : instances) {
-      if (instance == 7) fleet.DamageWindow(server, kWindow, Record(7));
+      if (instance == 7) fleet.DamageWindow(server, kBadWindow, Record(7));
       fleet.SetInstance(server++, instance);
     }
     return fleet;
@@ -306,8 +306,8 @@ TEST_F(FetchControllerDamageTest, TheOnlyServerMayHaveRecordsReplaced) {
   EXPECT_EQ(fleet.controller().replaced().size(), 1u);
 }
 
-// No record of kWindow is good, nor any record of some chunks that follow it. A chunk has 40 rows,
-// and a window 8 chunks.
+// No record of kBadWindow is good, nor any record of some chunks that follow it. A chunk has 40
+// rows, and a window 8 chunks.
 class FetchControllerSpareTest : public FetchControllerDamageTest {
  protected:
   FakeFleet& Emptied(FleetOptions options, const std::set<uint32_t>& chunks = {},
@@ -315,23 +315,23 @@ class FetchControllerSpareTest : public FetchControllerDamageTest {
     controller_.on_error = OnError::kReplace;
     FakeFleet& fleet = MakeFleet(options, steps);
     for (uint32_t s = 0; s < options.servers; ++s) {
-      fleet.DamageWindow(s, kWindow, Record(7));
-      fleet.EmptyWindow(s, kWindow, chunks);
+      fleet.DamageWindow(s, kBadWindow, Record(7));
+      fleet.EmptyWindow(s, kBadWindow, chunks);
     }
     return fleet;
   }
-  // The epoch's chunks in order, beginning with the one that follows kWindow, without those of
-  // kWindow.
+  // The epoch's chunks in order, beginning with the one that follows kBadWindow, without those of
+  // kBadWindow.
   std::vector<uint32_t> Following() {
     if (plan_ == nullptr) MakeFleet();
-    const EpochOrder order = plan_->Epoch(kWindow.epoch);
+    const EpochOrder order = plan_->Epoch(kBadWindow.epoch);
     std::vector<uint32_t> before, after;
     bool seen = false;
     for (uint32_t lane = 0; lane < order.num_lanes(); ++lane) {
       for (uint32_t i = 0; i < order.num_windows(lane); ++i) {
-        const WindowId id{kWindow.epoch, lane, i};
-        seen |= id == kWindow;
-        if (id == kWindow) continue;
+        const WindowId id{kBadWindow.epoch, lane, i};
+        seen |= id == kBadWindow;
+        if (id == kBadWindow) continue;
         for (uint32_t chunk : order.WindowChunks(id)) (seen ? after : before).push_back(chunk);
       }
     }
@@ -349,7 +349,8 @@ TEST_F(FetchControllerSpareTest, TheFollowingChunkStandsForAWindowWithoutAGoodRe
   for (uint32_t servers : {1, 2, 5}) {
     FakeFleet& fleet = Emptied({.servers = servers});
     EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
-    EXPECT_EQ(fleet.spares_used(), (std::map<WindowId, std::set<uint32_t>>{{kWindow, {expected}}}));
+    EXPECT_EQ(fleet.spares_used(),
+              (std::map<WindowId, std::set<uint32_t>>{{kBadWindow, {expected}}}));
     EXPECT_EQ(fleet.controller().replaced().size(), 1u);
     EXPECT_THAT(fleet.reports(), Contains(AllOf(HasSubstr("window 1 of lane 3 in epoch 0"),
                                                 HasSubstr("has no good record"))));
@@ -373,14 +374,15 @@ TEST_F(FetchControllerSpareTest, AllComeToTheFirstChunkThatHasAGoodRecord) {
   constexpr size_t kWithout = 5;
   const uint32_t expected = Following()[kWithout];
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    const StepOptions steps{.global_batch_size = 100,  // Both ranks read rows of kWindow.
+    const StepOptions steps{.global_batch_size = 100,  // Both ranks read rows of kBadWindow.
                             .rank = static_cast<uint32_t>(seed % 2),
                             .world_size = 2};
     FakeFleet& fleet = Emptied({.servers = 3, .seed = seed}, First(kWithout), steps);
     fleet.KillAt(absl::Milliseconds(7 * seed), seed % 3);
     fleet.RestartAt(absl::Milliseconds(7 * seed + 500), seed % 3);
     EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
-    EXPECT_EQ(fleet.spares_used(), (std::map<WindowId, std::set<uint32_t>>{{kWindow, {expected}}}));
+    EXPECT_EQ(fleet.spares_used(),
+              (std::map<WindowId, std::set<uint32_t>>{{kBadWindow, {expected}}}));
     EXPECT_EQ(fleet.controller().replaced().size(), 1 + kWithout);
     EXPECT_EQ(fleet.open_windows(), 0u);
   }
@@ -400,7 +402,7 @@ TEST_F(FetchControllerSpareTest, AServerThatKnowsNoSparesLeavesTheWindowToOthers
     FakeFleet& fleet = Emptied({.servers = 2}, First(1));
     fleet.KnowNoSpares(old);
     EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
-    EXPECT_EQ(fleet.spares_used().at(kWindow), (std::set<uint32_t>{Following()[1]}));
+    EXPECT_EQ(fleet.spares_used().at(kBadWindow), (std::set<uint32_t>{Following()[1]}));
   }
 }
 
@@ -446,7 +448,7 @@ TEST_F(FetchControllerTest, AServerThatHasHadEnoughHasNotDied) {
 
 TEST_F(FetchControllerTest, AQueryOfDeathIsNamedBeforeItKillsTheFleet) {
   FakeFleet& fleet = MakeFleet({.servers = 8});
-  for (uint32_t s = 0; s < 8; ++s) fleet.DieOfRow(s, kWindow, 5);
+  for (uint32_t s = 0; s < 8; ++s) fleet.DieOfRow(s, kBadWindow, 5);
   EXPECT_FALSE(fleet.Run());
   EXPECT_THAT(fleet.failure(),
               StatusIs(absl::StatusCode::kAborted,
@@ -459,7 +461,7 @@ TEST_F(FetchControllerTest, AQueryOfDeathIsNamedBeforeItKillsTheFleet) {
 TEST_F(FetchControllerTest, ASuspectThatProvesHarmlessIsReadOn) {
   FakeFleet& fleet = MakeFleet({.servers = 4});
   const std::vector<uint32_t> ranking = {0, 1, 2, 3};
-  for (uint32_t s : ranking) fleet.DieOfRow(s, kWindow, 5);
+  for (uint32_t s : ranking) fleet.DieOfRow(s, kBadWindow, 5);
   fleet.DieOnlyTimes(3);
   EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
   EXPECT_THAT(fleet.reports(), ::testing::Contains(HasSubstr("requested alone")));
@@ -472,7 +474,7 @@ TEST_F(FetchControllerTest, StreamsThatBreakAreNoDeathsWhileTheirServersLive) {
     FakeFleet& fleet = MakeFleet({.servers = 3});
     for (uint32_t s = 0; s < 3; ++s) {
       fleet.SetInstance(s, 7 + s);
-      fleet.DieOfRow(s, kWindow, 5);
+      fleet.DieOfRow(s, kBadWindow, 5);
     }
     fleet.DieOnlyTimes(breaks);
     EXPECT_EQ(fleet.Run(), breaks == 13) << fleet.violation() << fleet.failure();
@@ -487,7 +489,7 @@ TEST_F(FetchControllerTest, StreamsThatBreakAreNoDeathsWhileTheirServersLive) {
 // Servers may be restarted one after the other.
 TEST_F(FetchControllerTest, OneDeathMoreMayBeChance) {
   FakeFleet& fleet = MakeFleet({.servers = 4});
-  for (uint32_t s = 0; s < 4; ++s) fleet.DieOfRow(s, kWindow, 5);
+  for (uint32_t s = 0; s < 4; ++s) fleet.DieOfRow(s, kBadWindow, 5);
   fleet.DieOnlyTimes(4);
   EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
 }

@@ -1,5 +1,6 @@
 #include "client/flags/network_flags.h"
 
+#include "CLI/CLI.hpp"
 #include "absl/time/clock.h"
 #include "base/flags/path_flags.h"
 #include "base/status.h"

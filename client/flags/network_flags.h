@@ -5,10 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/transport/network_options.h"
+
+namespace CLI {
+class App;
+}
 
 namespace penstock {
 

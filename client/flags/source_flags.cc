@@ -1,5 +1,6 @@
 #include "client/flags/source_flags.h"
 
+#include "CLI/CLI.hpp"
 #include "base/byte_size.h"
 #include "base/flags/number_flags.h"
 #include "base/flags/path_flags.h"

@@ -8,10 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "client/flags/network_flags.h"
 #include "client/loader/loader.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace penstock {
 

@@ -1,4 +1,5 @@
 #include "client/flags/source_flags.h"
+#include "CLI/CLI.hpp"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

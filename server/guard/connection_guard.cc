@@ -20,8 +20,7 @@
 #include "base/process/process_stats.h"
 #include "base/process/start_thread.h"
 #include "base/status.h"
-#include "server/log_format.h"
-#include "spdlog/spdlog.h"
+#include "server/log.h"
 
 namespace penstock {
 namespace {
@@ -400,7 +399,7 @@ void ConnectionGuard::Cut(Connection& connection, absl::string_view cause) {
   trim_until_ = now + kTrimAfterCut;
   ++stats_.cut;
   if (const std::optional<uint64_t> left_out = log_.Allow(cause)) {
-    spdlog::warn(
+    LogWarning(
         "connection cut off peer={} cause={} received_bytes={} unaccounted_bytes={:.0f} "
         "unanswered_calls={:.0f} waiting_calls={:.0f} left_out={}",
         connection.name.peer, Quoted(cause), connection.meter.received_bytes(),

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "server/log.h"
 #include "server/log_limiter.h"
 #include "spdlog/sinks/ostream_sink.h"
 #include "spdlog/spdlog.h"
@@ -20,11 +21,10 @@ namespace penstock {
 // Keeps the lines that the program logs during the lifetime of this object.
 class CapturedLog {
  public:
-  CapturedLog() : before_(spdlog::default_logger()) {
-    spdlog::set_default_logger(std::make_shared<spdlog::logger>(
-        "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text_)));
-  }
-  ~CapturedLog() { spdlog::set_default_logger(before_); }
+  CapturedLog()
+      : before_(ExchangeLogger(std::make_shared<spdlog::logger>(
+            "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text_)))) {}
+  ~CapturedLog() { ExchangeLogger(before_); }
 
   // REQUIRES: no thread logs any more.
   std::vector<std::string> LinesWith(absl::string_view words) const {
@@ -39,7 +39,7 @@ class CapturedLog {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin_ = Clock::now();
   std::ostringstream text_;
-  const std::shared_ptr<spdlog::logger> before_;  // Shared with spdlog.
+  const std::shared_ptr<spdlog::logger> before_;  // The log's again when this object ends.
 };
 
 }  // namespace penstock

@@ -6,12 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trainer/app/records_options.h"
 #include "trainer/backend/device/product_rates.h"
 #include "trainer/loop/evaluate.h"
+
+namespace CLI {
+class App;
+}
 
 namespace penstock {
 

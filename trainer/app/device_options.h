@@ -7,10 +7,13 @@
 #include <optional>
 #include <string>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+
+namespace CLI {
+class App;
+}
 
 namespace penstock {
 

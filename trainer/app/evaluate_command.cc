@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "base/flags/json_flag.h"
 #include "base/flags/path_flags.h"

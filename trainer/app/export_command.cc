@@ -4,6 +4,7 @@
 #include <map>
 #include <system_error>
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/flags/path_flags.h"

@@ -1,5 +1,6 @@
 #include "trainer/app/image_options.h"
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"

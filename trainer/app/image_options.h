@@ -4,9 +4,12 @@
 
 #include <string>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "trainer/model/model_config.h"
+
+namespace CLI {
+class App;
+}
 
 namespace penstock {
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "base/flags/json_flag.h"
 #include "base/flags/number_flags.h"

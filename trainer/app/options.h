@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -18,6 +17,10 @@
 #include "trainer/app/rank_options.h"
 #include "trainer/backend/cpu/gemm.h"
 #include "trainer/model/model_config.h"
+
+namespace CLI {
+class App;
+}
 
 namespace penstock {
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "base/flags/json_flag.h"
 #include "base/flags/path_flags.h"

@@ -6,10 +6,13 @@
 #include <string>
 #include <utility>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+
+namespace CLI {
+class App;
+}
 
 namespace penstock {
 

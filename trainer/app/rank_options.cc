@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/byte_size.h"

@@ -4,12 +4,15 @@
 
 #include <string>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "trainer/app/late_report.h"
 #include "trainer/comm/half.h"
 #include "trainer/comm/rank_group.h"
 #include "trainer/comm/rank_info.h"
+
+namespace CLI {
+class App;
+}
 
 namespace penstock {
 

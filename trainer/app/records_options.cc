@@ -1,5 +1,6 @@
 #include "trainer/app/records_options.h"
 
+#include "CLI/CLI.hpp"
 #include "base/status.h"
 #include "trainer/app/options.h"
 

@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <string>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "client/flags/source_flags.h"
 #include "trainer/app/image_options.h"
+
+namespace CLI {
+class App;
+}
 
 namespace penstock {
 

@@ -14,7 +14,7 @@ namespace penstock::sim {
 namespace {
 
 // Chess positions: 217 bytes each in their file, in chunks of 256 KiB.
-constexpr uint32_t kChunkRows = 1'208;
+constexpr uint32_t kRowsPerChunk = 1'208;
 constexpr uint32_t kChunkBytes = 256 << 10;
 constexpr uint64_t kI8RowBytes = 1'550;
 constexpr uint64_t kPackedRowBytes = 202;
@@ -80,9 +80,9 @@ class Joining {
   }
   // Returns a table of more rows than the test reads.
   ChunkTable Table() const {
-    const auto chunks = static_cast<uint32_t>(kSeconds * 2 * Demand() / kChunkRows) + 4'096;
-    return {std::vector<uint32_t>(chunks, kChunkRows), std::vector<uint32_t>(chunks, kChunkBytes),
-            options_.seed};
+    const auto chunks = static_cast<uint32_t>(kSeconds * 2 * Demand() / kRowsPerChunk) + 4'096;
+    return {std::vector<uint32_t>(chunks, kRowsPerChunk),
+            std::vector<uint32_t>(chunks, kChunkBytes), options_.seed};
   }
 
   void Join() {

@@ -1,4 +1,4 @@
-#include "server/log_format.h"
+#include "server/log.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

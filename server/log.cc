@@ -1,4 +1,4 @@
-#include "server/log_format.h"
+#include "server/log.h"
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -104,7 +104,32 @@ class LineFormatter final : public spdlog::formatter {
   const LogFormat format_;
 };
 
+// Never destroyed, because the last line may be written after spdlog's own loggers are destroyed.
+std::shared_ptr<spdlog::logger>& Logger() {
+  static auto& logger = *new auto(spdlog::stderr_logger_mt("penstock"));
+  return logger;
+}
+
+spdlog::level::level_enum ToSpdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarning:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      break;
+  }
+  return spdlog::level::err;
+}
+
 }  // namespace
+
+void WriteLog(LogLevel level, fmt::string_view form, fmt::format_args values) {
+  spdlog::logger& logger = *Logger();
+  if (logger.should_log(ToSpdlog(level))) logger.log(ToSpdlog(level), fmt::vformat(form, values));
+}
 
 std::string Quoted(absl::string_view text) {
   std::string quoted = "\"";
@@ -140,8 +165,12 @@ void SetUpLog(const std::string& level, LogFormat format) {
   auto logger = spdlog::stderr_logger_mt("penstock-server");
   logger->set_formatter(std::make_unique<LineFormatter>(format));
   logger->flush_on(spdlog::level::trace);
-  spdlog::set_default_logger(std::move(logger));
-  spdlog::set_level(spdlog::level::from_str(level == "error" ? "err" : level));
+  logger->set_level(spdlog::level::from_str(level == "error" ? "err" : level));
+  ExchangeLogger(std::move(logger));
+}
+
+std::shared_ptr<spdlog::logger> ExchangeLogger(std::shared_ptr<spdlog::logger> logger) {
+  return std::exchange(Logger(), std::move(logger));
 }
 
 }  // namespace penstock
