@@ -2,6 +2,7 @@
 # Runs every benchmark for a moment. This checks that they work, but asserts no speed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+.ci/build.sh release --target benchmarks
 bin=build/release/bin
 
 run() {

@@ -6,4 +6,5 @@ cd "$(dirname "$0")/.."
 export UBSAN_OPTIONS=print_stacktrace=1
 export LSAN_OPTIONS=suppressions=$PWD/.ci/lsan.supp:print_suppressions=0
 export TSAN_OPTIONS=suppressions=$PWD/.ci/tsan.supp
-ctest --test-dir "build/$1" --no-tests=error --output-on-failure -j $((3 * $(nproc))) "${@:2}"
+ctest --test-dir "build/$1" --no-tests=error --output-on-failure --test-output-size-passed 1000000 \
+  -j $((3 * $(nproc))) "${@:2}"

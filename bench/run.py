@@ -1,5 +1,6 @@
 """Runs the benchmarks that docs quote and prints the tables of bench/results.
 
+    .ci/build.sh release --target benchmarks
     python3 bench/run.py --bin build/release/bin --json out.json > tables.md
 
 Every figure is the median of --repetitions runs, with the smallest and the largest beside it. Run

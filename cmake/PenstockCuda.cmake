@@ -10,7 +10,8 @@ set(PENSTOCK_CUDA_ARCHITECTURES "90a-real;80-virtual" CACHE STRING
   "As CMAKE_CUDA_ARCHITECTURES takes them; the preset portable and the trainer's image add 80-real")
 
 set(PENSTOCK_WITH_CUDA OFF)
-if(PENSTOCK_CUDA STREQUAL "AUTO" AND NOT EXISTS /dev/nvidiactl AND NOT EXISTS /dev/dxg)
+if(PENSTOCK_CUDA STREQUAL "AUTO" AND NOT EXISTS /dev/nvidiactl
+    AND NOT EXISTS /proc/driver/nvidia/version AND NOT EXISTS /dev/dxg)
   message(STATUS "CUDA: not built, because this machine has no GPU; -DPENSTOCK_CUDA=ON builds it")
 elseif(PENSTOCK_CUDA)
   find_program(PENSTOCK_NVCC NAMES $ENV{CUDACXX} nvcc

@@ -11,8 +11,8 @@ set(PENSTOCK_PRECOMPILED
   <variant> <vector>
   <absl/status/status.h> <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/strings/str_join.h>
   <absl/time/time.h>)
-# Code of programs (COLD) and tests use JSON. CLI11's header is not here: it has objects, for which
-# every file that includes it has code, which takes 2 s.
+# Code of programs (COLD) and tests use JSON. CLI11's header is not here. It defines objects, so each
+# file that includes it compiles their code again, which takes 2 s.
 set(PENSTOCK_PRECOMPILED_COLD ${PENSTOCK_PRECOMPILED} <nlohmann/json.hpp>)
 
 # penstock_precompiled_headers(name HEADERS ... [LIBRARIES ...] [OPTIONS ...])

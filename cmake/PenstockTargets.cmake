@@ -10,7 +10,7 @@
 #   pages and shell completion to share/ of the build folder, which are installed too.
 
 set(PENSTOCK_TEST_OPTIONS -O0)
-set(PENSTOCK_COLD_OPTIONS -O1)
+set(PENSTOCK_COLD_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-O1>)
 
 function(penstock_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)

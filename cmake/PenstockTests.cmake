@@ -2,8 +2,8 @@
 #
 # -DPENSTOCK_TESTS is a list of kinds:
 #   unit     every test of classes
-#   release  only those tests of classes that a build with sanitizers leaves out, shortens, or
-#            compiles to code that differs in more than checks (vector code, inlined arithmetic)
+#   release  only the tests of classes whose result depends on the build: sanitizers omit or shorten
+#            them, or the tested code has vector instructions or inlined arithmetic
 #   process  tests of whole programs
 #   python   tests of the Python package
 # ON stands for unit, process and python; OFF for none. Each test of ctest has its kind as a label;
@@ -61,6 +61,7 @@ function(penstock_test name)
     target_compile_options(${name} PRIVATE ${PENSTOCK_COLD_OPTIONS})
     target_precompile_headers(${name} REUSE_FROM penstock_precompiled_cold)
   else()
+    set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 24)
     target_compile_options(${name} PRIVATE ${PENSTOCK_TEST_OPTIONS})
     target_precompile_headers(${name} REUSE_FROM penstock_precompiled_tests)
   endif()

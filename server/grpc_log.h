@@ -9,9 +9,9 @@
 
 namespace penstock {
 
-// Makes gRPC's errors lines of our log, for the whole process. A TLS handshake that fails because
-// of the client becomes a warning that names the cause, and is counted. At most one line of each
-// kind is written every 10 s.
+// Sends gRPC's errors to the server's log, for the whole process. A TLS handshake that fails
+// because of the client becomes a warning that names the cause, and is counted. At most one line of
+// each kind is written every 10 s.
 void SendGrpcLogToServerLog();
 
 // Explains gRPC's text about a failed handshake to an operator. Returns an empty string if the

@@ -1,4 +1,4 @@
-// The server's log. Only log.cc includes spdlog, whose headers take a second to compile.
+// The server's log. Only log.cc and tests include spdlog, whose headers take 5 s to compile.
 #ifndef PENSTOCK_SERVER_LOG_H_
 #define PENSTOCK_SERVER_LOG_H_
 
@@ -67,7 +67,7 @@ std::string FormatLogLine(LogFormat format, std::chrono::system_clock::time_poin
 // started.
 void SetUpLog(const std::string& level, LogFormat format);
 
-// Makes `logger` write all lines, and returns the logger before it. Not thread-safe.
+// Replaces the logger and returns the previous one, for SetUpLog() and tests. Not thread-safe.
 std::shared_ptr<spdlog::logger> ExchangeLogger(std::shared_ptr<spdlog::logger> logger);
 
 }  // namespace penstock

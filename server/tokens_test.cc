@@ -150,7 +150,7 @@ TEST_F(TokenFileTest, AFaultIsLoggedOnceHoweverOftenItIsMet) {
   for (int look = 0; look < 3; ++look) EXPECT_OK(file->Check("Bearer 0123456789-first").status());
   Write("short\n");
   for (int look = 0; look < 3; ++look) EXPECT_OK(file->Check("Bearer 0123456789-first").status());
-  EXPECT_THAT(log.LinesWith("error"), ElementsAre(HasSubstr("No such file"), HasSubstr("line 1")));
+  EXPECT_THAT(log.LinesWith("[test]"), ElementsAre(HasSubstr("No such file"), HasSubstr("line 1")));
 }
 
 TEST_F(TokenFileTest, AMissingFileIsAnErrorAtTheStart) {

@@ -81,8 +81,10 @@ def run_test(folder, mutant, timeout):
     """Returns whether the test passes; None if it takes longer."""
     command = [os.path.join(folder, 'bin', mutant.target), f'--gtest_filter={mutant.filter}',
                '--gtest_fail_fast', '--gtest_brief=1']
+    suppressions = os.path.join(ROOT, '.ci', 'lsan.supp')
     test = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL,
-                            stderr=subprocess.DEVNULL)
+                            stderr=subprocess.DEVNULL,
+                            env={**os.environ, 'LSAN_OPTIONS': f'suppressions={suppressions}'})
     try:
         return test.wait(timeout) == 0
     except subprocess.TimeoutExpired:

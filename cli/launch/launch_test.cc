@@ -20,29 +20,29 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-LaunchLine Split(const std::string& line) {
+LaunchLine Line(const std::string& line) {
   return SplitLaunchLine(absl::StrSplit(line, ' ', absl::SkipEmpty()));
 }
 
 TEST(LaunchLineTest, TheProgramBeginsAfterTwoDashes) {
-  const LaunchLine line = Split("launch --np 4 --verbose -- train --np 3 -- x");
+  const LaunchLine line = Line("launch --np 4 --verbose -- train --np 3 -- x");
   EXPECT_THAT(line.arguments, ElementsAre("launch", "--np", "4", "--verbose"));
   EXPECT_THAT(line.program, ElementsAre("train", "--np", "3", "--", "x"));
 }
 
 TEST(LaunchLineTest, TheLinesOfHorovodrunAndMpirun) {
-  LaunchLine line = Split("launch -np 16 -H server1:8,server2:8 -p 2222 --gloo python train.py -x");
+  LaunchLine line = Line("launch -np 16 -H server1:8,server2:8 -p 2222 --gloo python train.py -x");
   EXPECT_THAT(line.arguments, ElementsAre("launch", "--np", "16", "-H", "server1:8,server2:8", "-p",
                                           "2222", "--gloo"));
   EXPECT_THAT(line.program, ElementsAre("python", "train.py", "-x"));
-  line = Split("launch -n 2 -hostfile hosts ./train");
+  line = Line("launch -n 2 -hostfile hosts ./train");
   EXPECT_THAT(line.arguments, ElementsAre("launch", "--np", "2", "--hostfile", "hosts"));
   EXPECT_THAT(line.program, ElementsAre("./train"));
-  EXPECT_THAT(Split("launch -cb").arguments, ElementsAre("launch", "--check-build"));
+  EXPECT_THAT(Line("launch -cb").arguments, ElementsAre("launch", "--check-build"));
 }
 
 TEST(LaunchLineTest, OptionsOfHorovodrunWithoutEffectAreToldOf) {
-  const LaunchLine line = Split(
+  const LaunchLine line = Line(
       "launch --log-level DEBUG --fusion-threshold-mb=32 --disable-cache -np 2 --tcp -- train");
   EXPECT_THAT(line.arguments, ElementsAre("launch", "--np", "2"));
   EXPECT_THAT(line.program, ElementsAre("train"));
@@ -52,8 +52,8 @@ TEST(LaunchLineTest, OptionsOfHorovodrunWithoutEffectAreToldOf) {
 }
 
 TEST(LaunchLineTest, ThoseWithAMeaningHereStay) {
-  const LaunchLine line = Split(
-      "launch --start-timeout 60 -x A -x B=1 -output-filename out -prefix-timestamp -i key x");
+  const LaunchLine line =
+      Line("launch --start-timeout 60 -x A -x B=1 -output-filename out -prefix-timestamp -i key x");
   EXPECT_THAT(line.arguments, ElementsAre("launch", "--start-timeout", "60", "-x", "A", "-x", "B=1",
                                           "--output-filename", "out",
                                           "--prefix-output-with-timestamp", "-i", "key"));
@@ -75,7 +75,7 @@ TEST(LaunchLineTest, OptionsOfMpirunAreForIt) {
 TEST(LaunchLineTest, ElasticOptionsAreRefusedWithTheReason) {
   for (const char* text : {"launch --min-np 2 -np 4 x", "launch --host-discovery-script ./d x",
                            "launch --blacklist-cooldown-range 1 2 --reset-limit=3 x"}) {
-    const LaunchLine line = Split(text);
+    const LaunchLine line = Line(text);
     EXPECT_THAT(line.status, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--restarts")))
         << text;
     EXPECT_THAT(line.program, ElementsAre("x"));
@@ -83,10 +83,10 @@ TEST(LaunchLineTest, ElasticOptionsAreRefusedWithTheReason) {
 }
 
 TEST(LaunchLineTest, OtherCommandsAndNoneAreLeftAlone) {
-  EXPECT_THAT(Split("stream -n 2 -- x").arguments, ElementsAre("stream", "-n", "2", "--", "x"));
+  EXPECT_THAT(Line("stream -n 2 -- x").arguments, ElementsAre("stream", "-n", "2", "--", "x"));
   EXPECT_THAT(SplitLaunchLine({}).arguments, IsEmpty());
-  EXPECT_THAT(Split("launch -np").arguments, ElementsAre("launch", "--np"));
-  EXPECT_THAT(Split("launch --").program, IsEmpty());
+  EXPECT_THAT(Line("launch -np").arguments, ElementsAre("launch", "--np"));
+  EXPECT_THAT(Line("launch --").program, IsEmpty());
 }
 
 TEST(HostsTest, SlotsAreOneUnlessTold) {

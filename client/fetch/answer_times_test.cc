@@ -8,87 +8,89 @@
 namespace penstock {
 namespace {
 
-constexpr uint32_t kBytes = 100;
+constexpr uint32_t kAnswerBytes = 100;
 
 TEST(AnswerTimesTest, IsTheLongestOfTheMedianServer) {
   AnswerTimes times;
   for (int i = 1; i <= 16; ++i) {
-    times.Add(0, kBytes, absl::Milliseconds(i));
-    times.Add(1, kBytes, absl::Milliseconds(10 * i));
-    times.Add(2, kBytes, absl::Milliseconds(100 * i));
+    times.Add(0, kAnswerBytes, absl::Milliseconds(i));
+    times.Add(1, kAnswerBytes, absl::Milliseconds(10 * i));
+    times.Add(2, kAnswerBytes, absl::Milliseconds(100 * i));
   }
-  EXPECT_EQ(times.Usual(kBytes), absl::Milliseconds(160));
+  EXPECT_EQ(times.Usual(kAnswerBytes), absl::Milliseconds(160));
 }
 
 TEST(AnswerTimesTest, TheFasterOfTwoIsTheMeasure) {
   AnswerTimes times;
-  times.Add(0, kBytes, absl::Seconds(1));
-  times.Add(1, kBytes, absl::Milliseconds(1));
-  EXPECT_EQ(times.Usual(kBytes), absl::Milliseconds(1));
+  times.Add(0, kAnswerBytes, absl::Seconds(1));
+  times.Add(1, kAnswerBytes, absl::Milliseconds(1));
+  EXPECT_EQ(times.Usual(kAnswerBytes), absl::Milliseconds(1));
 }
 
 TEST(AnswerTimesTest, AnAnswerInNoTimeIsASample) {
   AnswerTimes times;
-  times.Add(0, kBytes, absl::Seconds(1));
-  times.Add(1, kBytes, absl::ZeroDuration());
-  EXPECT_LE(times.Usual(kBytes), absl::Nanoseconds(1));
-  EXPECT_LE(times.Usual(kBytes, std::vector{absl::Seconds(9), absl::ZeroDuration()}),
+  times.Add(0, kAnswerBytes, absl::Seconds(1));
+  times.Add(1, kAnswerBytes, absl::ZeroDuration());
+  EXPECT_LE(times.Usual(kAnswerBytes), absl::Nanoseconds(1));
+  EXPECT_LE(times.Usual(kAnswerBytes, std::vector{absl::Seconds(9), absl::ZeroDuration()}),
             absl::Nanoseconds(1));
 }
 
 TEST(AnswerTimesTest, WhoIsLeftOutIsNoMeasure) {
   AnswerTimes times;
-  times.Add(0, kBytes, absl::Seconds(1));
-  times.Add(1, kBytes, absl::Milliseconds(1));
+  times.Add(0, kAnswerBytes, absl::Seconds(1));
+  times.Add(1, kAnswerBytes, absl::Milliseconds(1));
   const std::vector ages = {absl::ZeroDuration(), AnswerTimes::kLeftOut};
-  EXPECT_EQ(times.Usual(kBytes, ages), absl::Seconds(1));
-  EXPECT_EQ(times.Usual(kBytes, std::vector(2, AnswerTimes::kLeftOut)), absl::ZeroDuration());
+  EXPECT_EQ(times.Usual(kAnswerBytes, ages), absl::Seconds(1));
+  EXPECT_EQ(times.Usual(kAnswerBytes, std::vector(2, AnswerTimes::kLeftOut)), absl::ZeroDuration());
 }
 
 TEST(AnswerTimesTest, SlowServersCountOnceHoweverMuchTheyAnswer) {
   AnswerTimes times;
-  for (uint32_t server = 0; server < 5; ++server) times.Add(server, kBytes, absl::Milliseconds(3));
-  for (int i = 0; i < 1000; ++i) times.Add(5 + i % 4, kBytes, absl::Seconds(9));
-  EXPECT_EQ(times.Usual(kBytes), absl::Milliseconds(3));
+  for (uint32_t server = 0; server < 5; ++server)
+    times.Add(server, kAnswerBytes, absl::Milliseconds(3));
+  for (int i = 0; i < 1000; ++i) times.Add(5 + i % 4, kAnswerBytes, absl::Seconds(9));
+  EXPECT_EQ(times.Usual(kAnswerBytes), absl::Milliseconds(3));
 }
 
 TEST(AnswerTimesTest, ForgetsWhatIsOld) {
   AnswerTimes times;
-  for (int i = 0; i < 16; ++i) times.Add(0, kBytes, absl::Seconds(9));
-  for (int i = 0; i < 16; ++i) times.Add(0, kBytes, absl::Milliseconds(2));
-  EXPECT_EQ(times.Usual(kBytes), absl::Milliseconds(2));
+  for (int i = 0; i < 16; ++i) times.Add(0, kAnswerBytes, absl::Seconds(9));
+  for (int i = 0; i < 16; ++i) times.Add(0, kAnswerBytes, absl::Milliseconds(2));
+  EXPECT_EQ(times.Usual(kAnswerBytes), absl::Milliseconds(2));
 }
 
 TEST(AnswerTimesTest, ForgetsWhoLeft) {
   AnswerTimes times;
-  for (uint32_t server = 0; server < 5; ++server) times.Add(server, kBytes, absl::Seconds(9));
+  for (uint32_t server = 0; server < 5; ++server) times.Add(server, kAnswerBytes, absl::Seconds(9));
   for (uint32_t server = 0; server < 5; ++server) times.Forget(server);
   times.Forget(100);
-  for (int i = 0; i < 8; ++i) times.Add(5, kBytes, absl::Milliseconds(2));
-  EXPECT_EQ(times.Usual(kBytes), absl::Milliseconds(2));
+  for (int i = 0; i < 8; ++i) times.Add(5, kAnswerBytes, absl::Milliseconds(2));
+  EXPECT_EQ(times.Usual(kAnswerBytes), absl::Milliseconds(2));
 }
 
 TEST(AnswerTimesTest, KnowsTheFirstSample) {
   AnswerTimes times;
-  EXPECT_EQ(times.Usual(kBytes), absl::ZeroDuration());
-  times.Add(7, kBytes, absl::Milliseconds(7));
-  EXPECT_EQ(times.Usual(kBytes), absl::Milliseconds(7));
+  EXPECT_EQ(times.Usual(kAnswerBytes), absl::ZeroDuration());
+  times.Add(7, kAnswerBytes, absl::Milliseconds(7));
+  EXPECT_EQ(times.Usual(kAnswerBytes), absl::Milliseconds(7));
 }
 
 TEST(AnswerTimesTest, MoreBytesMayTakeLonger) {
   AnswerTimes times;
-  for (int i = 0; i < 16; ++i) times.Add(0, kBytes, absl::Milliseconds(2));
-  EXPECT_EQ(times.Usual(10 * kBytes), absl::Milliseconds(20));
+  for (int i = 0; i < 16; ++i) times.Add(0, kAnswerBytes, absl::Milliseconds(2));
+  EXPECT_EQ(times.Usual(10 * kAnswerBytes), absl::Milliseconds(20));
   EXPECT_EQ(times.Usual(1), absl::Milliseconds(2));
 }
 
 TEST(AnswerTimesTest, WhatIsOnItsWayCountsToo) {
   AnswerTimes times;
-  for (uint32_t server = 0; server < 3; ++server) times.Add(server, kBytes, absl::Milliseconds(2));
+  for (uint32_t server = 0; server < 3; ++server)
+    times.Add(server, kAnswerBytes, absl::Milliseconds(2));
   const std::vector<absl::Duration> ages = {absl::Seconds(1), absl::ZeroDuration(),
                                             absl::Seconds(2), absl::Seconds(3)};
-  EXPECT_EQ(times.Usual(kBytes, ages), absl::Seconds(1));
-  EXPECT_EQ(times.Usual(kBytes), absl::Milliseconds(2));
+  EXPECT_EQ(times.Usual(kAnswerBytes, ages), absl::Seconds(1));
+  EXPECT_EQ(times.Usual(kAnswerBytes), absl::Milliseconds(2));
 }
 
 TEST(TokenBucketTest, GivesAShareOfWhatIsEarned) {

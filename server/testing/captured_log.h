@@ -39,7 +39,7 @@ class CapturedLog {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin_ = Clock::now();
   std::ostringstream text_;
-  const std::shared_ptr<spdlog::logger> before_;  // The log's again when this object ends.
+  const std::shared_ptr<spdlog::logger> before_;  // Restored by the destructor.
 };
 
 }  // namespace penstock
