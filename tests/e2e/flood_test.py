@@ -3,7 +3,7 @@ bits.
 
 For each flood of any kind, port, security and number of connections:
 
-- PEAK: VmHWM stays at most the idle server's VmRSS + --memory-budget + 64 MiB;
+- PEAK: VmHWM stays at most the idle server's VmRSS + --memory-budget + 96 MiB;
 - RETURN: within 10 s after the flood VmRSS is at most 32 MiB above its value before the flood;
 - BITS: an honest client reads from the data port throughout. It receives rows after each flood, and
   at the end its digest equals that of `local:`.
@@ -33,7 +33,9 @@ from servers import wait_until  # noqa: E402
 
 MIB = 1 << 20
 BUDGET = 64 * MIB
-PEAK = 64 * MIB  # Bytes above the idle memory and the budget.
+# Bytes above the idle memory and the budget. Three connections may be new at a time; gRPC may use 500
+# times the 64 KiB of each one's receive buffer before the guard sees that (connection_guard.cc).
+PEAK = 96 * MIB
 RETURN = 32 * MIB  # Bytes above the memory before the flood.
 RETURN_S = 10
 # Duration of a flood, keyed by number of connections. A flood also ends after MAX_BYTES.
