@@ -35,6 +35,10 @@ git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs awk '
       complain(from[1] "/" from[2] " must not include " include)
     if (include ~ /^base\/flags\// && from[1] ~ /^(records|metrics)$/)
       complain(from[1] " must not include " include)
+    # Other headers of kernels/cuda include the CUDA toolkit, which not every machine has.
+    if (include ~ /^kernels\/(cuda|simt)\// && include !~ /geometry\.h$/ && from[1] == "trainer" &&
+        FILENAME !~ /^trainer\/(cuda\/|backend\/device\/kernel_launch\.cc)/)
+      complain("only trainer/cuda and kernel_launch.cc may include " include)
     if (include ~ /^trainer\/cuda\// && FILENAME ~ /^trainer\/(backend|comm)\//)
       complain("only trainer/app and trainer/cuda may include " include)
   }

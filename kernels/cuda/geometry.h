@@ -11,6 +11,7 @@
 namespace penstock::cuda {
 
 inline constexpr unsigned kThreads = 256;
+inline constexpr size_t kNarrow = 8;  // Number of outputs of NarrowLinear().
 // Enough blocks to fill any GPU; with more items, a thread takes several. The emulation uses only
 // two blocks, so that arrays of a test's size reach that case.
 #if defined(PENSTOCK_SIMT_EMULATION)

@@ -5,11 +5,10 @@
 
 #include <cstddef>
 
+#include "kernels/cuda/geometry.h"
 #include "kernels/simt/runtime.h"
 
 namespace penstock::cuda {
-
-inline constexpr size_t kNarrow = 8;
 
 // y (rows, kNarrow) = x (rows, in) w^T + bias, with w (kNarrow, in). `in` must be a whole number of
 // 16-byte vectors of T, here and below.

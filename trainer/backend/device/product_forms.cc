@@ -1,7 +1,7 @@
 #include "trainer/backend/device/product_forms.h"
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cuda/narrow_linear.h"
+#include "kernels/cuda/geometry.h"
 
 namespace penstock {
 namespace {
