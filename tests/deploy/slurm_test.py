@@ -12,8 +12,10 @@ from rank_runs import newest, numbers
 from servers import wait_until
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "slurm" / "penstock.sbatch"
-# A reader like a user's own training: it takes its rank from Slurm.
+# A reader like a user's own training: it takes its rank from Slurm. It waits for both servers, since
+# the job starts trainers beside the first.
 READER = """#!/bin/bash
+until [ -e "${2#file:}/0" ] && [ -e "${2#file:}/1" ]; do sleep 0.1; done
 exec penstock stream --rank "$SLURM_PROCID" --world-size "$SLURM_NTASKS" --json - "$@" \
   > "rank$SLURM_PROCID.json"
 """
