@@ -24,6 +24,17 @@ std::vector<uint32_t> LanesOfEach(const std::vector<uint32_t>& placed, size_t se
   return count;
 }
 
+// Computed in Python from the definition. Jobs of different versions share what servers have in
+// memory only if they place lanes alike.
+TEST(PlacementTest, IsTheSameInEveryVersion) {
+  EXPECT_THAT(PlaceLanes(16, Fleet(3), 5),
+              testing::ElementsAre(2, 0, 2, 0, 0, 1, 2, 0, 2, 1, 1, 2, 0, 0, 1, 1));
+  std::vector<PlacementServer> servers = Fleet(3);
+  servers[0].share = 8;
+  EXPECT_THAT(PlaceLanes(16, servers, 5),
+              testing::ElementsAre(0, 0, 2, 0, 0, 1, 0, 0, 2, 1, 1, 0, 0, 0, 0, 0));
+}
+
 TEST(PlacementTest, BalancesEqualServers) {
   for (uint32_t n = 1; n <= 16; ++n) {
     for (uint32_t count : LanesOfEach(PlaceLanes(64, Fleet(n), 5), n)) {

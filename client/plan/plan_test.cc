@@ -11,6 +11,39 @@ namespace {
 
 using ::testing::HasSubstr;
 
+// Computed in Python from the definitions. If these values change, every stored cursor is invalid:
+// raise the plan's algorithm version.
+TEST(PlanTest, OrderIsPartOfTheFormat) {
+  PlanOptions options;
+  options.seed = 7;
+  options.lanes = options.window_chunks = 2;
+  options.strip_rows = 3;
+  const Plan plan = UniformPlan(/*chunks=*/7, /*rows=*/4, options);
+  const EpochOrder order = plan.Epoch(1);
+  EXPECT_EQ(order.augmentation_key(), 0x250d01b062b21323u);
+  EXPECT_EQ(AugmentationKeyOf(7, 1), order.augmentation_key());
+  EXPECT_THAT(order.WindowChunks({1, 0, 1}), testing::ElementsAre(2, 3));
+  EXPECT_THAT(order.WindowChunks({1, 1, 0}), testing::ElementsAre(5, 1));
+  EXPECT_EQ(order.WindowKey({1, 0, 1}), 0x2cb426f6ead8b989u);
+  EXPECT_EQ(order.WindowKey({1, 1, 0}), 0x0035d12b137bff22u);
+  std::vector<RowRef> first = Records(plan, 1);
+  first.resize(14);
+  EXPECT_THAT(first, testing::ElementsAreArray(std::vector<RowRef>{{4, 1},
+                                                                   {4, 0},
+                                                                   {4, 3},
+                                                                   {5, 3},
+                                                                   {1, 2},
+                                                                   {1, 3},
+                                                                   {4, 2},
+                                                                   {3, 2},
+                                                                   {3, 3},
+                                                                   {1, 0},
+                                                                   {1, 1},
+                                                                   {5, 0},
+                                                                   {3, 0},
+                                                                   {2, 3}}));
+}
+
 TEST(PlanTest, UnshuffledRunsAreWholeChunks) {
   PlanOptions options;
   options.shuffle = false;

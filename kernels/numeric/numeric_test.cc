@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include "base/counter_rng.h"
 #include "gtest/gtest.h"
@@ -64,6 +65,14 @@ TEST(RandomBitsTest, KeysThatAnIndexIsApartShareTheirBits) {
     shared += RandomBits(DeriveKey(7, 1), i) == RandomBits(DeriveKey(7, 0), i + 1);
   }
   EXPECT_EQ(shared, 0);
+}
+
+// Computed in Python from the definition. If these values change, so do trainings with dropout.
+TEST(DropoutTest, WhatIsKeptIsPartOfTheFormat) {
+  const Dropout dropout = Dropout::OfRate(0.5);
+  std::string kept;
+  for (int i = 0; i < 16; ++i) kept += dropout.Factor(/*key=*/42, i) == 2.0f ? '1' : '0';
+  EXPECT_EQ(kept, "0111101010110001");
 }
 
 TEST(DropoutTest, KeepsTheMeanAndItsRate) {

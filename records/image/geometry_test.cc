@@ -20,6 +20,14 @@ namespace {
 
 constexpr double kAlmostOne = 1 - 0x1.0p-53;
 
+// Computed in Python from the definition. If these values change, so does every crop and flip.
+TEST(UniformsTest, NumbersArePartOfTheFormat) {
+  const uint64_t key = ImageKey(/*augmentation_key=*/0x1234, /*record_ordinal=*/5, /*view=*/1);
+  EXPECT_EQ(key, 0x207c8cf1c5094b6fu);
+  EXPECT_EQ(Uniforms(key)[0], 0.012042115742923576);
+  EXPECT_EQ(Uniforms(key)[2], 0.276699008930146);
+}
+
 TEST(RandomResizedCropTest, EqualsTorchvision) {
   for (const nlohmann::json& expected : Expectations::Get()["crops"]) {
     const auto& ranges = expected["ranges"];

@@ -18,6 +18,12 @@ class ServiceTest(ProcessTestCase):
             self.assertEqual(self.stream(server.address, "--dtype", dtype)["digest"],
                              self.stream("local:", "--dtype", dtype)["digest"])
 
+    def test_the_order_is_that_of_every_version(self):
+        """docs/reference/compatibility.md promises the same rows in the same order in all of 1.x."""
+        stream = self.stream("local:", "--dtype", "packed", "--seed", 3, epochs=2)
+        self.assertEqual(stream["digest"],
+                         "4864bcac1b74b481f854057067712edcf4d60c633e7db528ee0d3d4bf9876472")
+
     def test_checksums_change_nothing(self):
         server = self.start_server()
         for dtype in ("packed", "f32"):

@@ -211,6 +211,26 @@ TEST(LateWatchTest, RanksTellRank0AloneWhichTellsAll) {
   EXPECT_THAT(stores.most_told(), testing::ElementsAre(kRanks, 1, 1, 1));
 }
 
+// A rank that hangs before its first message leaves a gap between the others in what rank 0 tells.
+TEST(LateWatchTest, WhoHasToldNothingIsNamedByEveryRank) {
+  for (const uint32_t silent : {1, 2}) {
+    FakeStores stores(4);
+    std::vector<std::unique_ptr<StoreClient>> clients;
+    std::vector<std::unique_ptr<LateWatch>> watches;
+    for (const uint32_t rank : {0, 1, 2, 3}) {
+      if (rank == silent) continue;
+      clients.push_back(stores.ClientOf(rank));
+      auto watch =
+          LateWatch::Start(TestRank(rank, 4), *clients.back(), {.late_after = milliseconds(4)});
+      ASSERT_OK(watch);
+      watches.push_back(*std::move(watch));
+      watches.back()->Mark(7, 0);
+      watches.back()->Begin();
+    }
+    for (const auto& watch : watches) WaitUntilLate(*watch, absl::StrCat("rank ", silent));
+  }
+}
+
 // A stopped process, or one on a stopped host, sends nothing more, not even the end of its wait.
 TEST(LateWatchTest, WhoHasStoppedSayingThatItWaitsIsLate) {
   for (const uint32_t stopped : {2, 0}) {

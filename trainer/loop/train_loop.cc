@@ -55,6 +55,10 @@ absl::Status CheckCanGoOn(const ParameterTable& table, const TrainState& state) 
 
 }  // namespace
 
+uint64_t DropoutKey(uint64_t seed, uint64_t steps, uint64_t batch) {
+  return DeriveKey(DeriveKey(DeriveKey(seed, kDropoutTag), steps), batch);
+}
+
 double TrainSummary::rows_per_second() const {
   return seconds() > 0 ? static_cast<double>(rows) / seconds() : 0;
 }
@@ -132,11 +136,10 @@ PipelineOptions TrainLoop::ForPipeline() {
                           .total_steps = options_.total_steps,
                           .should_stop = options_.should_stop};
   options.update = [this](uint64_t steps, uint64_t batch) {
-    return UpdateOptions{
-        .learning_rate = options_.schedule.At(steps),
-        .decay_rate = options_.decay_rate,
-        .clip_norm = options_.clip_norm,
-        .random_key = DeriveKey(DeriveKey(DeriveKey(info_.seed, kDropoutTag), steps), batch)};
+    return UpdateOptions{.learning_rate = options_.schedule.At(steps),
+                         .decay_rate = options_.decay_rate,
+                         .clip_norm = options_.clip_norm,
+                         .random_key = DropoutKey(info_.seed, steps, batch)};
   };
   options.is_due = [this](uint64_t step) { return IsDue(step); };
   return options;

@@ -111,6 +111,10 @@ struct TrainLoopOptions {
 
 inline constexpr size_t kLossSteps = 10;
 
+// Returns the key of the numbers that dropout draws in batch `batch` of the update that follows
+// `steps` applied ones.
+uint64_t DropoutKey(uint64_t seed, uint64_t steps, uint64_t batch);
+
 // Borrows its arguments. `info` has a checkpoint's data besides the state. It is that of the
 // resumed checkpoint, or has zero steps. Not thread-safe.
 class TrainLoop {

@@ -19,6 +19,11 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
+// Computed in Python from the definition.
+TEST(DropoutKeyTest, IsTheSameInEveryVersion) {
+  EXPECT_EQ(DropoutKey(/*seed=*/3, /*steps=*/5, /*batch=*/1), 0xa55eda1849d1d972u);
+}
+
 TEST_F(TrainLoopTest, ReportsEveryStep) {
   auto backend = MakeBackend();
   std::vector<StepReport> reports;

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <set>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -124,6 +125,31 @@ TEST(InitializeTest, SameSeedSameBits) {
   const ParameterTable table = TableOf("tiny");
   EXPECT_EQ(Initialized(table, 7), Initialized(table, 7));
   EXPECT_NE(Initialized(table, 7), Initialized(table, 8));
+}
+
+// Computed in Python from the definition: parameter n has the numbers of key n of the seed. Equal
+// numbers for several parameters would still train, only worse.
+TEST(InitializeTest, EachParameterHasNumbersOfItsOwn) {
+  const ParameterTable table = TableOf("tiny");
+  const std::vector<float> arena = Initialized(table, 3);
+  auto expect_first = [&](absl::string_view name, double uniform) {
+    const Parameter& parameter = table.at(name);
+    EXPECT_FLOAT_EQ(arena[parameter.offset],
+                    static_cast<float>(uniform / std::sqrt(double(parameter.fan_in))))
+        << name;
+  };
+  expect_first("embed.weight", -0.21402264486088063);
+  expect_first("embed.bias", -0.10234450334034717);
+  EXPECT_FLOAT_EQ(arena[table.at("position").offset], 0.04988136237680036f);
+  expect_first("blocks.0.qkv.weight", 0.1782812118420425);
+  std::set<float> firsts;
+  size_t random = 0;
+  for (const Parameter& p : table.parameters()) {
+    if (p.fan_in == 0) continue;
+    firsts.insert(arena[p.offset] * std::sqrt(static_cast<float>(p.fan_in)));
+    ++random;
+  }
+  EXPECT_EQ(firsts.size(), random);
 }
 
 TEST(InitializeTest, ABiasOfAttentionIsZeroAndLeavesTheOthersAsTheyWere) {
