@@ -3,29 +3,16 @@
     python3 image_feeds.py CONTENDER DATA --batch-size N --waits FILE [--service ADDRESS]
     python3 image_feeds.py service --address-file FILE
 
-Reads DATA/shards/*.tfrecord or DATA/pictures/*/*.jpg without end. Writes the time of arrival of each
-batch to --waits, like `penstock stream`. `service` is a dispatcher and a worker of tf.data service.
-The exit code is 77 if a framework or one of its dependencies is missing. image_loaders.py runs these
-programs.
+Reads DATA/shards/*.tfrecord or DATA/pictures/*/*.jpg without end (feeds.py). image_loaders.py runs
+these programs.
 """
 
-import argparse
-import os
-import pathlib
 import random
 import sys
-import time
 
-from program_turns import SKIPPED
+from feeds import CORES, distribute, run, tensorflow
 
 SIDE, AREA, RATIO = 224, (0.08, 1.0), (3 / 4, 4 / 3)
-CORES = len(os.sched_getaffinity(0))
-
-
-def tensorflow():
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    import tensorflow
-    return tensorflow
 
 
 def tf_image(tf, record, integers, exact):
@@ -59,19 +46,9 @@ def tf_feed(integers, exact=False, served=False):
         tf = tensorflow()
         rows = tf_dataset(tf, args, integers, exact)
         if served:
-            rows = rows.apply(tf.data.experimental.service.distribute(
-                "parallel_epochs", "grpc://" + args.service, compression=None))
+            rows = distribute(tf, rows, args.service)
         return iter(rows.prefetch(tf.data.AUTOTUNE))
     return batches
-
-
-def run_service(args):
-    service = tensorflow().data.experimental.service
-    dispatcher = service.DispatchServer(service.DispatcherConfig(port=0))
-    address = dispatcher.target.split("://")[1]
-    worker = service.WorkerServer(service.WorkerConfig(dispatcher_address=address))
-    args.address_file.write_text(address)
-    worker.join()
 
 
 def pictures(args):
@@ -181,27 +158,5 @@ def check(batch, args):
         sys.exit(f"a batch of shape {tuple(batch.shape)}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("contender", choices=[*FEEDS, "service"])
-    parser.add_argument("data", type=pathlib.Path, nargs="?")
-    parser.add_argument("--batch-size", type=int, default=64)
-    parser.add_argument("--waits", type=pathlib.Path)
-    parser.add_argument("--service")
-    parser.add_argument("--address-file", type=pathlib.Path)
-    args = parser.parse_args()
-    if args.contender == "service":
-        run_service(args)
-    with open(args.waits, "w", buffering=1) as waits:
-        for batch in FEEDS[args.contender](args):
-            waits.write(f"{time.monotonic()}\n")
-            check(batch, args)
-
-
 if __name__ == "__main__":
-    try:
-        main()
-    except ImportError as error:
-        print(error, file=sys.stderr)
-        sys.exit(SKIPPED)
+    run(__doc__, FEEDS, check)

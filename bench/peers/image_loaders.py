@@ -1,6 +1,7 @@
 """Measures how fast Penstock and other frameworks make batches of random resized crops of 224 pixels,
 randomly flipped, from JPEG files, on all cores of this machine.
 
+    .ci/build.sh release --target image_bench --target penstock --target penstock-server
     build/peers/bin/pip install -r bench/peers/requirements-images.txt    # optional: DALI and SPDL
     build/peers/bin/python3 bench/peers/image_loaders.py [--sampling 444] [--progressive] [--json FILE]
 
@@ -21,16 +22,16 @@ needs FFmpeg's libraries. The row of a program that is not installed says so.
 
 import argparse
 import json
-import os
 import pathlib
-import statistics
 import subprocess
 import sys
 import tempfile
 
 import jpeg_shards
-from image_feeds import CORES, FEEDS
-from program_turns import HERE, Program
+from feeds import CORES
+from image_feeds import FEEDS
+from program_turns import (HERE, Program, add_turn_options, chosen, figures_of, print_table,
+                           take_turns, write_json)
 
 BASES = "ceiling", "local:", "tf.data-float32"  # The denominators of the ratios.
 DIFFERENCES = """\
@@ -108,47 +109,11 @@ def measure_all(args):
     with tempfile.TemporaryDirectory(prefix="penstock-images-") as name:
         folder = pathlib.Path(name)
         contenders = [Ceiling(args, write_data(args, folder)), *programs(args, folder)]
-        contenders = [c for c in contenders if c.name in {*BASES, *(args.only or [c.name])}]
-        for _ in range(args.pairs):
-            for contender in contenders:
-                if not contender.skipped:
-                    contender.take_turn(args, folder)
-                    print(".", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    return contenders
+        return take_turns(args, folder, chosen(contenders, BASES, args.only))
 
 
-def medians(contender, bases):
-    """Medians of the figures of all turns, and of the ratios to the bases' rates in the same round."""
-    rates = [turn["rate"] for turn in contender.turns]
-    found = {"rate": statistics.median(rates), "min": min(rates), "max": max(rates)}
-    for key in ("cpu_ms", "servers_cpu_ms"):
-        found[key] = statistics.median(turn[key] for turn in contender.turns)
-    for base in bases:
-        pairs = zip(contender.turns, base.turns)
-        found["of " + base.name] = statistics.median(a["rate"] / b["rate"] for a, b in pairs)
-    return found
-
-
-def report(contenders):
-    """{name: figures} of the contenders that ran."""
-    bases = [c for c in contenders if c.name in BASES]
-    return {c.name: medians(c, bases) for c in contenders if c.turns}
-
-
-def print_table(contenders, figures):
-    columns = ["contender", "images/s", "min – max", *("over " + name for name in BASES),
-               "CPU ms an image", "servers' part"]
-    print("|", " | ".join(columns), "|\n" + "|---" * len(columns) + "|")
-    for contender in contenders:
-        if contender.skipped:
-            print(f"| {contender.name} | {contender.skipped} |" + " |" * (len(columns) - 2))
-            continue
-        row = figures[contender.name]
-        ratios = " | ".join(f"{row['of ' + name]:.2f}" for name in BASES)
-        servers = f"{row['servers_cpu_ms']:.2f}" if row["servers_cpu_ms"] else ""
-        print(f"| {contender.name} | {row['rate']:,.0f} | {row['min']:,.0f} – {row['max']:,.0f} | "
-              f"{ratios} | {row['cpu_ms']:.2f} | {servers} |")
+def print_report(contenders, figures):
+    print_table(contenders, figures, BASES, "image", 1)
     local, ceiling = figures["local:"], figures["ceiling"]
     print(f"\n`local:` reaches {local['of ceiling']:.0%} of the ceiling's rate (target: 90 %). The "
           f"ceiling takes {ceiling['cpu_ms'] / local['cpu_ms']:.0%} of its CPU time.\n")
@@ -165,22 +130,12 @@ def main():
     parser.add_argument("--pictures", type=int, default=512,
                         help="number of pictures to draw, in four shards")
     parser.add_argument("--repeat", type=int, default=8, help="number of names of each shard")
-    parser.add_argument("--pairs", type=int, default=5, help="turns of each contender")
-    parser.add_argument("--warm-up", type=float, default=3,
-                        help="seconds of warm-up after the first batch")
-    parser.add_argument("--seconds", type=float, default=3,
-                        help="measured seconds of each turn, after the warm-up")
-    parser.add_argument("--only", nargs="+", help=f"contenders besides {', '.join(BASES)}")
-    parser.add_argument("--json", type=pathlib.Path, help="output file")
+    add_turn_options(parser, BASES)
     args = parser.parse_args()
     contenders = measure_all(args)
-    figures = report(contenders)
-    print_table(contenders, figures)
-    if args.json:
-        found = {"command": " ".join(sys.argv), "load": os.getloadavg(), "figures": figures,
-                 "turns": {c.name: c.turns for c in contenders if c.turns},
-                 "skipped": {c.name: c.skipped for c in contenders if c.skipped}}
-        args.json.write_text(json.dumps(found, indent=1) + "\n")
+    figures = figures_of(contenders, BASES)
+    print_report(contenders, figures)
+    write_json(args.json, contenders, figures)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Measures programs that make batches without end, for some seconds at a time."""
 
 import contextlib
+import json
 import os
 import pathlib
 import statistics
@@ -95,3 +96,74 @@ def measure(args, client, servers, waits):
     servers_ms = (servers_end - servers_begin) * row_ms
     return {"rate": rate, "cpu_ms": (client_end - client_begin) * row_ms + servers_ms,
             "servers_cpu_ms": servers_ms}
+
+
+def add_turn_options(parser, bases):
+    parser.add_argument("--pairs", type=int, default=5, help="turns of each contender")
+    parser.add_argument("--warm-up", type=float, default=3,
+                        help="seconds of warm-up after the first batch")
+    parser.add_argument("--seconds", type=float, default=3,
+                        help="measured seconds of each turn, after the warm-up")
+    parser.add_argument("--only", nargs="+", help=f"contenders besides {', '.join(bases)}")
+    parser.add_argument("--json", type=pathlib.Path, help="output file")
+
+
+def chosen(contenders, bases, only):
+    """The bases, and those of `only`; all if it is empty."""
+    return [c for c in contenders if c.name in {*bases, *(only or [c.name])}]
+
+
+def take_turns(args, folder, contenders):
+    """Each contender takes args.pairs turns. Returns the contenders."""
+    for _ in range(args.pairs):
+        for contender in contenders:
+            if not contender.skipped:
+                contender.take_turn(args, folder)
+                print(".", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    return contenders
+
+
+def medians(contender, bases):
+    """Medians of the figures of all turns, and of the ratios to the bases' rates in the same round."""
+    rates = [turn["rate"] for turn in contender.turns]
+    found = {"rate": statistics.median(rates), "min": min(rates), "max": max(rates)}
+    for key in ("cpu_ms", "servers_cpu_ms"):
+        found[key] = statistics.median(turn[key] for turn in contender.turns)
+    for base in bases:
+        pairs = zip(contender.turns, base.turns)
+        found["of " + base.name] = statistics.median(a["rate"] / b["rate"] for a, b in pairs)
+    return found
+
+
+def figures_of(contenders, bases):
+    """{name: figures} of the contenders that ran. `bases` are the names of the denominators."""
+    bases = [c for c in contenders if c.name in bases]
+    return {c.name: medians(c, bases) for c in contenders if c.turns}
+
+
+def print_table(contenders, figures, bases, row_name, rows):
+    """Prints a line for each contender. CPU times are for so many rows, each called `row_name`."""
+    per = f"{rows:,} {row_name}s" if rows > 1 else "an " + row_name
+    columns = ["contender", row_name + "s/s", "min – max", *("over " + name for name in bases),
+               "CPU ms " + per, "servers' part"]
+    print("|", " | ".join(columns), "|\n" + "|---" * len(columns) + "|")
+    for contender in contenders:
+        if contender.skipped:
+            print(f"| {contender.name} | {contender.skipped} |" + " |" * (len(columns) - 2))
+            continue
+        row = figures[contender.name]
+        ratios = " | ".join(f"{row['of ' + name]:.2f}" for name in bases)
+        servers = f"{row['servers_cpu_ms'] * rows:.2f}" if row["servers_cpu_ms"] else ""
+        print(f"| {contender.name} | {row['rate']:,.0f} | {row['min']:,.0f} – {row['max']:,.0f} | "
+              f"{ratios} | {row['cpu_ms'] * rows:.2f} | {servers} |")
+
+
+def write_json(file, contenders, figures):
+    """Writes everything that was measured, unless `file` is None."""
+    if file is None:
+        return
+    found = {"command": " ".join(sys.argv), "load": os.getloadavg(), "figures": figures,
+             "turns": {c.name: c.turns for c in contenders if c.turns},
+             "skipped": {c.name: c.skipped for c in contenders if c.skipped}}
+    file.write_text(json.dumps(found, indent=1) + "\n")
