@@ -19,7 +19,8 @@ comments.
     + session->deficit = deficit;
 
 The first line names a file, a test's target and, unless all of its tests are wanted, a filter for
---gtest_filter. The text after "- " must occur once in the file. The text after "+ " replaces it,
+--gtest_filter. Several targets are separated by commas. A target with a dot, such as
+python.slots_test, is a test of ctest in build/release, for which nothing is built. The text after "- " must occur once in the file. The text after "+ " replaces it,
 and may be empty. A line "= why" says that no test can notice the change; such a change is not run.
 The exit code is 0 if all other changes are noticed.
 """
@@ -73,14 +74,19 @@ def mutated(mutant, source):
 
 
 def build(folder, target):
+    if '.' in target:
+        return True
     done = subprocess.run(['cmake', '--build', folder, '--target', target], capture_output=True)
     return done.returncode == 0
 
 
-def run_test(folder, mutant, timeout):
-    """Returns whether the test passes; None if it takes longer."""
-    command = [os.path.join(folder, 'bin', mutant.target), f'--gtest_filter={mutant.filter}',
+def run_test(folder, target, mutant, timeout):
+    """Returns whether the target's tests pass; None if they take longer."""
+    command = [os.path.join(folder, 'bin', target), f'--gtest_filter={mutant.filter}',
                '--gtest_fail_fast', '--gtest_brief=1']
+    if '.' in target:
+        command = ['ctest', '--test-dir', os.path.join(ROOT, 'build', 'release'), '--no-tests=error',
+                   '-R', f'^{re.escape(target)}$']
     suppressions = os.path.join(ROOT, '.ci', 'lsan.supp')
     test = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL,
                             stderr=subprocess.DEVNULL,
@@ -95,6 +101,18 @@ def run_test(folder, mutant, timeout):
             test.wait()
 
 
+def try_targets(folder, mutant, timeout):
+    result = BROKEN
+    for target in mutant.target.split(','):
+        if not build(folder, target):  # The change does not compile, or this build lacks the target.
+            continue
+        passes = run_test(folder, target, mutant, timeout)
+        if not passes:
+            return HANGS if passes is None else NOTICED
+        result = UNNOTICED
+    return result
+
+
 def try_mutant(folder, mutant, timeout):
     path = os.path.join(ROOT, mutant.path)
     with open(path, encoding='utf-8') as file:
@@ -103,10 +121,7 @@ def try_mutant(folder, mutant, timeout):
     try:
         with open(path, 'w', encoding='utf-8') as file:
             file.write(changed)
-        if not build(folder, mutant.target):
-            return BROKEN
-        passes = run_test(folder, mutant, timeout)
-        return HANGS if passes is None else UNNOTICED if passes else NOTICED
+        return try_targets(folder, mutant, timeout)
     finally:
         with open(path, 'w', encoding='utf-8') as file:
             file.write(source)
