@@ -4,6 +4,7 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
+#include "base/bytes_of.h"
 #include "base/io/inflate_stream.h"
 #include "base/status.h"
 
@@ -152,8 +153,16 @@ absl::StatusOr<std::unique_ptr<ByteStream>> OpenZipMember(const ByteSource& arch
     return Damaged(archive, absl::StrCat("damaged: offset ", member.header_offset,
                                          " has no header of member ", member.name));
   }
-  const uint64_t begin =
-      member.header_offset + kLocalBytes + Number(header, 26, 2) + Number(header, 28, 2);
+  const uint64_t name_bytes = Number(header, 26, 2);
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<uint8_t> name_again,
+                            ReadRange(archive, member.header_offset + kLocalBytes, name_bytes));
+  // No checksum covers names, so this alone notices that one of the two is damaged.
+  if (!std::ranges::equal(name_again, BytesOf(member.name))) {
+    return Damaged(archive,
+                   absl::StrCat("the directory and the header at offset ", member.header_offset,
+                                " name member ", member.name, " differently"));
+  }
+  const uint64_t begin = member.header_offset + kLocalBytes + name_bytes + Number(header, 28, 2);
   if (begin > archive.size() || member.packed_size > archive.size() - begin) {
     return Damaged(archive, absl::StrCat("member ", member.name, " is truncated"));
   }

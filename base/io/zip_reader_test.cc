@@ -98,6 +98,16 @@ TEST(ZipReaderTest, ReadsStoredAndDeflatedMembers) {
   }
 }
 
+TEST(ZipReaderTest, BothNamesOfAMemberMustBeEqual) {
+  for (const bool of_directory : {false, true}) {
+    std::string bytes = Archive{}.Bytes();
+    const size_t at = of_directory ? bytes.rfind("a.npy") : bytes.find("a.npy");
+    bytes[at] = 'c';
+    EXPECT_THAT(ReadFirst(SourceOf(bytes)),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("differently")));
+  }
+}
+
 TEST(ZipReaderTest, ReadsWhatTheWriterWrites) {
   TempFolder folder;
   ASSERT_OK_AND_ASSIGN(ZipWriter writer, ZipWriter::Create(folder.File("a.zip")));

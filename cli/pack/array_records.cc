@@ -45,8 +45,11 @@ absl::StatusOr<std::unique_ptr<InputRecords>> ArrayRecords::OpenNpy(
   for (const auto& source : records->sources_) {
     const std::string feature = FeatureOfFile(source->name());
     if (!IsWanted(columns, feature)) continue;
-    PENSTOCK_RETURN_IF_ERROR(records->AddArray(feature, std::string(source->name()),
-                                               std::make_unique<UnpackedStream>(*source)));
+    auto stream = std::make_unique<UnpackedStream>(*source);
+    const UnpackedStream& opened = *stream;
+    PENSTOCK_RETURN_IF_ERROR(
+        records->AddArray(feature, std::string(source->name()), std::move(stream)));
+    records->has_checksum_ |= opened.compression() != Compression::kNone;
   }
   PENSTOCK_RETURN_IF_ERROR(records->Choose(columns));
   return std::unique_ptr<InputRecords>(std::move(records));
@@ -57,6 +60,7 @@ absl::StatusOr<std::unique_ptr<InputRecords>> ArrayRecords::OpenNpz(
   std::vector<std::unique_ptr<ByteSource>> sources;
   sources.push_back(std::move(source));
   std::unique_ptr<ArrayRecords> records(new ArrayRecords(std::move(sources)));
+  records->has_checksum_ = true;
   const ByteSource& archive = *records->sources_[0];
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<ZipMember> members, ListZip(archive));
   if (members.empty()) {
@@ -131,6 +135,7 @@ absl::StatusOr<bool> ArrayRecords::Next(InputRecord& record) {
   if (absl::IsDataLoss(status)) {
     ended_ = true;
     record.invalid = ReadNoFurther(status);
+    record.all_invalid = has_checksum_;
   } else if (!status.ok() && !IsOfFile(status)) {
     return status;
   }

@@ -56,6 +56,7 @@ class ArrayRecords : public InputRecords {
   std::vector<Array> arrays_;
   uint64_t row_ = 0;  // Number of the next row.
   bool ended_ = false;
+  bool has_checksum_ = false;  // Whether a checksum covers all values of an array.
   ExampleBuilder builder_;
   std::vector<int64_t> ints_;
   std::vector<float> floats_;

@@ -28,7 +28,7 @@ absl::StatusOr<std::unique_ptr<InputRecords>> CsvRecords::Open(std::unique_ptr<B
 
 absl::Status CsvRecords::ReadHeader() {
   const absl::StatusOr<bool> more = rows_.Next(names_);
-  if (!more.ok()) return Annotate(more.status(), Place());
+  if (!more.ok()) return AtPlace(more.status(), source_.name(), Place());
   if (!*more) {
     return absl::InvalidArgumentError(
         absl::StrCat(source_.name(), ": is empty; the first line names the columns"));
@@ -100,8 +100,9 @@ absl::StatusOr<bool> CsvRecords::Next(InputRecord& record) {
     if (!IsOfFile(more.status())) return more.status();
     ended_ = true;
     record.invalid = ReadNoFurther(more.status());
+    record.all_invalid = stream_.compression() != Compression::kNone;
   }
-  record.invalid = Annotate(record.invalid, Place());
+  record.invalid = AtPlace(record.invalid, source_.name(), Place());
   if (record.invalid.ok()) record.payload = builder_.Serialize();
   return true;
 }

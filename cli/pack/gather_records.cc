@@ -1,5 +1,6 @@
 #include "cli/pack/gather_records.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "base/byte_size.h"
 #include "base/io/file_source.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "cli/pack/counted_source.h"
 #include "cli/pack/feature_filter.h"
 #include "cli/pack/key_builder.h"
@@ -22,7 +24,7 @@ class Gathering {
   Gathering(const OpenRecords& open, const GatherOptions& options,
             const std::function<void(uint64_t)>& on_bytes)
       : open_(open), options_(options), on_bytes_(on_bytes), filter_(options.must_have) {
-    key_.Add(absl::StrCat("gathered 1 ", options.kind));
+    key_.Add(absl::StrCat("gathered 2 ", options.kind));
     key_.Add(uint64_t{options.must_have.size()});
     for (const std::string& name : options.must_have) key_.Add(name);
   }
@@ -34,8 +36,10 @@ class Gathering {
       PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, Open(file));
       sources.push_back(std::move(source));
     }
-    PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<InputRecords> input, open_(std::move(sources)));
-    return ReadAll(*input);
+    const absl::StatusOr<std::unique_ptr<InputRecords>> input = open_(std::move(sources));
+    if (absl::IsDataLoss(input.status())) return Skip(ReadNoFurther(input.status()));
+    PENSTOCK_RETURN_IF_ERROR(input.status());
+    return ReadAll(**input);
   }
 
   absl::StatusOr<std::unique_ptr<GatheredRecords>> Finish() {
@@ -61,6 +65,7 @@ class Gathering {
   LocatedRecords& records() { return gathered_->records; }
 
   absl::Status ReadAll(InputRecords& input) {
+    before_ = {records().size(), gathered_->num_lacking, gathered_->num_skipped};
     InputRecord record;
     while (true) {
       PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
@@ -71,7 +76,7 @@ class Gathering {
   }
 
   absl::Status Take(const InputRecords& input, const InputRecord& record) {
-    if (!record.invalid.ok()) return Skip(record.invalid);
+    if (!record.invalid.ok()) return Skip(record.all_invalid ? TakeBack(record) : record.invalid);
     if (record.payload.size() > LocatedRecords::kMaxPayloadBytes) {
       return Skip(absl::ResourceExhaustedError(
           absl::StrCat(input.Place(), ": the record has ", FormatByteSize(record.payload.size()),
@@ -86,12 +91,31 @@ class Gathering {
     return record.frame_offset ? AddInPlace(record) : AddCopy(record);
   }
 
+  // Undoes everything since the file's beginning. Its records count as skipped, but only `last` is
+  // listed. Returns why they are skipped.
+  absl::Status TakeBack(const InputRecord& last) {
+    const uint64_t taken = records().size() - before_.records;
+    const uint64_t skipped = gathered_->num_skipped - before_.skipped;
+    const uint64_t earlier = taken + skipped + gathered_->num_lacking - before_.lacking;
+    records().Truncate(before_.records);
+    gathered_->num_lacking = before_.lacking;
+    gathered_->num_skipped = before_.skipped + earlier;
+    gathered_->skipped.resize(std::min<uint64_t>(gathered_->skipped.size(), before_.skipped));
+    if (earlier == 0) return last.invalid;
+    return absl::Status(
+        last.invalid.code(),
+        absl::StrCat(last.invalid.message(), ". ", Counted(earlier, "record", "records"),
+                     " before this are left out too, because the checksum at the file's end "
+                     "covers them"));
+  }
+
   absl::Status Skip(const absl::Status& why) {
     if (!options_.skip_invalid) {
       return absl::Status(why.code(),
                           absl::StrCat(why.message(), "; --skip-invalid leaves such records out"));
     }
-    if (gathered_->num_skipped++ < GatheredRecords::kMaxListed) {
+    ++gathered_->num_skipped;
+    if (gathered_->skipped.size() < GatheredRecords::kMaxListed) {
       gathered_->skipped.emplace_back(why.message());
     }
     return absl::OkStatus();
@@ -119,6 +143,14 @@ class Gathering {
   std::unique_ptr<GatheredRecords> gathered_ = std::make_unique<GatheredRecords>();
   std::optional<RecordSpool> spool_;
   uint32_t spool_file_ = 0;
+
+  // The state at the beginning of the file that is being read.
+  struct Counts {
+    uint64_t records = 0;
+    uint64_t lacking = 0;
+    uint64_t skipped = 0;
+  };
+  Counts before_;
 
   // The file that is being read, or the last of several that are read together.
   std::string path_;

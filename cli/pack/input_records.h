@@ -9,7 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/status.h"
 
 namespace penstock {
 
@@ -20,6 +23,8 @@ struct InputRecord {
   // If it is not OK, the record is invalid because of the file's content. The message names file
   // and place.
   absl::Status invalid = absl::OkStatus();
+  // If it is invalid: so are all records of the file before it, because one checksum covers them.
+  bool all_invalid = false;
 };
 
 // Whether the error is about the file's content, and not about reading it.
@@ -32,6 +37,13 @@ inline bool IsOfFile(const absl::Status& status) {
 inline absl::Status ReadNoFurther(const absl::Status& why) {
   return absl::Status(why.code(),
                       absl::StrCat(why.message(), "; the file cannot be read from there on"));
+}
+
+// Puts the place before the message, unless that begins with the file's name, as of an error in
+// reading it.
+inline absl::Status AtPlace(const absl::Status& status, absl::string_view file,
+                            absl::string_view place) {
+  return absl::StartsWith(status.message(), file) ? status : Annotate(status, place);
 }
 
 // Not thread-safe.

@@ -48,8 +48,9 @@ absl::StatusOr<bool> JsonRecords::Next(InputRecord& record) {
   if (!more.ok() && !IsOfFile(more.status())) return more.status();
   ended_ = !more.ok();
   record = {};
+  record.all_invalid = ended_ && stream_.compression() != Compression::kNone;
   record.invalid = ended_ ? ReadNoFurther(more.status()) : features_.Read(line);
-  record.invalid = Annotate(record.invalid, Place());
+  record.invalid = AtPlace(record.invalid, source_.name(), Place());
   if (record.invalid.ok()) record.payload = features_.Serialize();
   return true;
 }

@@ -77,6 +77,10 @@ absl::Status LocatedRecords::Add(uint32_t file, uint64_t offset, uint64_t payloa
   return absl::OkStatus();
 }
 
+void LocatedRecords::Truncate(uint64_t size) {
+  for (; places_.size() > size; places_.pop_back()) bytes_ -= places_.back().frame_bytes;
+}
+
 std::string LocatedRecords::Name(uint64_t index) const {
   const Place& place = places_[index];
   return absl::StrCat(files_[place.file].path, ": record at offset ", place.offset);

@@ -33,6 +33,9 @@ class LocatedRecords : public RecordSource {
   // kMaxRecords.
   absl::Status Add(uint32_t file, uint64_t offset, uint64_t payload_bytes);
 
+  // Removes all records but the first `size`. REQUIRES: size <= size().
+  void Truncate(uint64_t size);
+
   void set_key(std::string key) { key_ = std::move(key); }
 
   uint64_t size() const override { return places_.size(); }

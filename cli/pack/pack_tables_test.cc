@@ -39,6 +39,11 @@ class PackTablesTest : public CommandFixture {
     return Run(words);
   }
   std::string out() const { return folder_.File("out"); }
+  static std::string Packed(Compression compression, const std::string& text) {
+    std::vector<uint8_t> packed;
+    EXPECT_OK(CompressMember(compression, BytesOf(text), packed));
+    return {packed.begin(), packed.end()};
+  }
 
   // Returns "NAME=VALUE VALUE NAME=..." for each record; numbers of float end with f.
   std::vector<std::string> Records() const {
@@ -126,14 +131,36 @@ TEST_F(PackTablesTest, TheFirstFileDecidesTheColumns) {
 TEST_F(PackTablesTest, CompressedTablesAreReadToo) {
   std::string text = "id\n";
   for (int i = 0; i < 100; ++i) absl::StrAppend(&text, i, "\n");
-  std::vector<uint8_t> packed;
-  ASSERT_OK(CompressMember(Compression::kGzip, BytesOf(text), packed));
-  const std::string whole(packed.begin(), packed.end());
+  const std::string whole = Packed(Compression::kGzip, text);
   ASSERT_EQ(Pack("csv", {folder_.Write("a.csv.gz", whole)}), 0) << error_;
   EXPECT_EQ(Records().size(), 100u);
   EXPECT_TRUE(fs::exists(out() + "/a-00000-of-00001.tfrecord"));
   EXPECT_EQ(Pack("csv", {folder_.Write("b.csv.gz", whole.substr(0, whole.size() - 3))}), 1);
   EXPECT_THAT(error_, HasSubstr("b.csv.gz: gzip: cut after compressed byte"));
+}
+
+TEST_F(PackTablesTest, AFileWithAWrongChecksumIsLeftOutWhole) {
+  std::string text = "id\n";
+  for (int i = 0; i < 100'000; ++i) absl::StrAppend(&text, i, "\n");  // More than one read.
+  std::string damaged = Packed(Compression::kGzip, text),
+              small = Packed(Compression::kGzip, "id\n1\n");
+  damaged[damaged.size() - 8] ^= 1;  // In the CRC-32, which is followed by the length.
+  small[small.size() - 8] ^= 1;
+  const std::string a = folder_.Write("a.csv", "id\n7\nx,y\n"),
+                    c = folder_.Write("c.csv", "id\n8\n"), b = folder_.Write("b.csv.gz", damaged),
+                    d = folder_.Write("d.csv.gz", small);
+  ASSERT_EQ(Pack("csv", {a, b, c, d}, {"--skip-invalid", "--json", "-"}), 0) << error_;
+  EXPECT_THAT(Records(), ElementsAre("id=7 ", "id=8 "));
+  // Besides the line x,y, there are what cannot be read of either damaged file and the rows before
+  // it.
+  const uint64_t skipped = Json()["skipped"];
+  EXPECT_GT(skipped, 50'003u);
+  const std::vector<std::string> why = Json()["skipped_records"];
+  ASSERT_EQ(why.size(), 3u);
+  EXPECT_THAT(why[1], testing::StartsWith(absl::StrCat(b, ": compressed byte ")));
+  EXPECT_THAT(why[1], HasSubstr("records before this are left out too"));
+  EXPECT_THAT(why[2], AllOf(testing::StartsWith(absl::StrCat(d, ": compressed byte ")),
+                            HasSubstr("the file cannot be read from there on")));
 }
 
 TEST_F(PackTablesTest, JsonLinesBecomeTypedFeatures) {
@@ -239,6 +266,41 @@ TEST_F(PackArraysTest, ADamagedArchiveIsNamed) {
   EXPECT_THAT(error_, HasSubstr("a.npz: member image.npy: CRC-32 computed"));
   EXPECT_EQ(Pack("npz", {folder_.Write("b.npz", "no archive at all, but a text")}), 1);
   EXPECT_THAT(error_, HasSubstr("b.npz: zip archive: has no end record"));
+}
+
+// A checksum covers a compressed file and an array of an archive. So whatever is damaged, the
+// records of the file are all there, or none is. --columns keeps the damaged file from deciding
+// types.
+TEST_F(PackArraysTest, DamageIsNeverPackedAsAnotherValue) {
+  std::string csv = "id,x\n", json;
+  for (int i = 0; i < 9; ++i) {
+    absl::StrAppend(&csv, i, ",", i * 1.5, "\n");
+    absl::StrAppend(&json, "{\"id\": ", i, ", \"x\": ", i * 1.5, "}\n");
+  }
+  const struct {
+    const char *from, *name, *columns;
+    std::string bytes;
+  } cases[] = {
+      {"csv", "a.csv.gz", "id:int64,x:float", Packed(Compression::kGzip, csv)},
+      {"csv", "a.csv.zst", "id:int64,x:float", Packed(Compression::kZstd, csv)},
+      {"jsonl", "a.jsonl.gz", "id:int64,x:float", Packed(Compression::kGzip, json)},
+      {"npy", "x.npy.gz", "x",
+       Packed(Compression::kGzip, folder_.Read(fs::path(WriteNpy("x.npy", {1, 2})).filename()))},
+      {"npz", "a.npz", "image,score", folder_.Read(fs::path(WriteNpz("b.npz")).filename())},
+  };
+  for (const auto& c : cases) {
+    ASSERT_EQ(Pack(c.from, {folder_.Write(c.name, c.bytes)}, {"--columns", c.columns}), 0)
+        << error_;
+    const std::vector<std::string> whole = Records();
+    for (size_t at = 0; at < c.bytes.size(); ++at) {  // All bits would take eight times as long.
+      std::string damaged = c.bytes;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
+      const std::string file = folder_.Write(c.name, damaged);
+      if (Pack(c.from, {file}, {"--columns", c.columns, "--skip-invalid"}) == 0) {
+        EXPECT_EQ(Records(), whole) << c.name << ", byte " << at << "\n" << error_;
+      }
+    }
+  }
 }
 
 TEST_F(PackArraysTest, ExitsWithTwoOnWrongFlags) {
