@@ -12,7 +12,6 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kInputBytes = size_t{256} << 10;
 constexpr int kRawWindowBits = -15;  // A negative number tells zlib that there is no wrapper.
 
 }  // namespace
@@ -26,14 +25,18 @@ struct InflateStream::Zlib {
   bool ready = false;
 };
 
-InflateStream::InflateStream(std::unique_ptr<ByteStream> packed, std::string name)
-    : packed_(std::move(packed)), name_(std::move(name)), zlib_(std::make_unique<Zlib>()) {}
+InflateStream::InflateStream(std::unique_ptr<ByteStream> packed, uint64_t packed_bytes,
+                             std::string name)
+    : packed_(std::move(packed)),
+      name_(std::move(name)),
+      input_bytes_(std::clamp<uint64_t>(packed_bytes, 1, 256 << 10)),
+      zlib_(std::make_unique<Zlib>()) {}
 InflateStream::~InflateStream() = default;
 
 absl::Status InflateStream::Fill() {
   z_stream& stream = zlib_->stream;
   if (stream.avail_in > 0) return absl::OkStatus();
-  input_.resize(kInputBytes);
+  input_.resize(input_bytes_);
   PENSTOCK_ASSIGN_OR_RETURN(const size_t size, packed_->Read(input_));
   if (size == 0) return absl::DataLossError(absl::StrCat(name_, ": deflate: cut"));
   stream.next_in = input_.data();

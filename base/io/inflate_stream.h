@@ -16,8 +16,8 @@ namespace penstock {
 // thread-safe.
 class InflateStream : public ByteStream {
  public:
-  // `name` is for error messages.
-  InflateStream(std::unique_ptr<ByteStream> packed, std::string name);
+  // `packed_bytes` is about as many as will be read. `name` is for error messages.
+  InflateStream(std::unique_ptr<ByteStream> packed, uint64_t packed_bytes, std::string name);
   ~InflateStream() override;
 
   absl::StatusOr<size_t> Read(std::span<uint8_t> out) override;
@@ -29,6 +29,7 @@ class InflateStream : public ByteStream {
 
   const std::unique_ptr<ByteStream> packed_;
   const std::string name_;
+  const size_t input_bytes_;
   std::unique_ptr<Zlib> zlib_;
   std::vector<uint8_t> input_;
   bool ended_ = false;

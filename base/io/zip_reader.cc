@@ -169,7 +169,8 @@ absl::StatusOr<std::unique_ptr<ByteStream>> OpenZipMember(const ByteSource& arch
   auto packed = std::make_unique<SourceStream>(archive, begin, begin + member.packed_size);
   const std::string name = absl::StrCat(archive.name(), ": member ", member.name);
   std::unique_ptr<ByteStream> bytes = std::move(packed);
-  if (member.method == kDeflated) bytes = std::make_unique<InflateStream>(std::move(bytes), name);
+  if (member.method == kDeflated)
+    bytes = std::make_unique<InflateStream>(std::move(bytes), member.packed_size, name);
   return std::make_unique<VerifiedStream>(std::move(bytes), member.size, member.crc, name);
 }
 

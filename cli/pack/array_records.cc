@@ -17,6 +17,8 @@ namespace penstock {
 namespace {
 
 constexpr absl::string_view kNpy = ".npy";
+// Each array that is being read takes up to half a MiB.
+constexpr size_t kMaxArrays = 1000;
 
 // Returns "x" for /data/x.npy and for x.npy.gz.
 std::string FeatureOfFile(absl::string_view path) {
@@ -85,6 +87,11 @@ absl::Status ArrayRecords::AddArray(std::string feature, std::string place,
                                     std::unique_ptr<ByteStream> bytes) {
   if (feature.empty()) return absl::InvalidArgumentError(absl::StrCat(place, ": has no name"));
   PENSTOCK_ASSIGN_OR_RETURN(NpyReader reader, NpyReader::Open(std::move(bytes), place));
+  if (arrays_.size() == kMaxArrays) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(place, ": is one more than the ", Grouped(kMaxArrays),
+                     " arrays that can be read at once; choose some with --columns"));
+  }
   for (const Array& other : arrays_) {
     if (other.feature == feature) {
       return absl::InvalidArgumentError(absl::StrCat(other.place, " and ", place,

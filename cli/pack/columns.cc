@@ -43,6 +43,7 @@ absl::StatusOr<Columns> Columns::Parse(absl::string_view text) {
     if (columns.Find(column.name) != nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("column '", column.name, "' is named twice"));
     }
+    columns.numbers_[column.name] = columns.columns_.size();
     columns.columns_.push_back(std::move(column));
   }
   columns.chosen_ = true;
@@ -50,15 +51,15 @@ absl::StatusOr<Columns> Columns::Parse(absl::string_view text) {
 }
 
 const Column* Columns::Find(absl::string_view name) const {
-  const auto found = std::find_if(columns_.begin(), columns_.end(),
-                                  [&](const Column& column) { return column.name == name; });
-  return found == columns_.end() ? nullptr : &*found;
+  const auto found = numbers_.find(name);
+  return found == numbers_.end() ? nullptr : &columns_[found->second];
 }
 
 Column* Columns::FindOrAdd(absl::string_view name) {
-  if (const Column* column = Find(name))
-    return &columns_[static_cast<size_t>(column - columns_.data())];
-  return chosen_ ? nullptr : &columns_.emplace_back(Column{std::string(name)});
+  if (chosen_ && !numbers_.contains(name)) return nullptr;
+  const auto [found, added] = numbers_.try_emplace(std::string(name), columns_.size());
+  if (added) columns_.push_back({std::string(name)});
+  return &columns_[found->second];
 }
 
 std::string Columns::Text() const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "records/format/example.h"
@@ -40,6 +41,7 @@ class Columns {
 
  private:
   std::vector<Column> columns_;
+  absl::flat_hash_map<std::string, size_t> numbers_;  // The place of each name in `columns_`.
   bool chosen_ = false;
 };
 

@@ -19,6 +19,7 @@ absl::StatusOr<bool> CsvRows::Next(std::vector<std::string>& cells) {
   row_bytes_ = 0;
   PENSTOCK_RETURN_IF_ERROR(TakeLine(line, cells));
   while (state_ == State::kQuoted) {
+    PENSTOCK_RETURN_IF_ERROR(Grow(1));
     cells.back().push_back('\n');
     PENSTOCK_ASSIGN_OR_RETURN(const bool more, lines_.Next(line));
     if (!more)
@@ -29,13 +30,16 @@ absl::StatusOr<bool> CsvRows::Next(std::vector<std::string>& cells) {
   return true;
 }
 
+absl::Status CsvRows::Grow(size_t bytes) {
+  row_bytes_ += bytes;
+  if (row_bytes_ <= max_row_bytes_) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("the cells of a row take more than ",
+                                                   FormatByteSize(max_row_bytes_),
+                                                   "; is a quote not closed?"));
+}
+
 absl::Status CsvRows::TakeLine(absl::string_view line, std::vector<std::string>& cells) {
-  row_bytes_ += line.size();
-  if (row_bytes_ > TextLines::kMaxLineBytes) {
-    return absl::ResourceExhaustedError(absl::StrCat("a row has more than ",
-                                                     FormatByteSize(TextLines::kMaxLineBytes),
-                                                     "; is a quote not closed?"));
-  }
+  PENSTOCK_RETURN_IF_ERROR(Grow(line.size()));
   for (size_t at = 0; at < line.size(); ++at) {
     const bool line_end = line[at] == '\r' && at + 1 == line.size();
     if (line_end && state_ != State::kQuoted) break;
@@ -54,6 +58,7 @@ absl::Status CsvRows::TakeByte(char byte, std::vector<std::string>& cells) {
     cell.push_back('"');
     state_ = State::kQuoted;
   } else if (byte == ',' && state_ != State::kQuoted) {
+    PENSTOCK_RETURN_IF_ERROR(Grow(sizeof(cell)));
     cells.emplace_back();
     state_ = State::kBegin;
   } else if (byte == '"' || state_ == State::kBehindQuote) {

@@ -17,10 +17,11 @@ using ::testing::HasSubstr;
 using Row = std::vector<std::string>;
 
 // Returns the rows up to the end. An invalid row has only its line and message.
-std::vector<Row> ReadRows(const std::string& text) {
+std::vector<Row> ReadRows(const std::string& text,
+                          size_t max_row_bytes = TextLines::kMaxLineBytes) {
   const MemorySource source("a.csv", {text.begin(), text.end()});
   SourceStream stream(source);
-  CsvRows rows(stream);
+  CsvRows rows(stream, max_row_bytes);
   std::vector<Row> out;
   Row cells;
   while (true) {
@@ -68,13 +69,21 @@ TEST(CsvRowsTest, AnOpenQuoteTakesTheRestOfTheFile) {
                           Row{"2 a quoted cell has no closing quote before the end of the file"}));
 }
 
+// Neither line breaks in a quoted cell nor empty cells have a byte of text.
 TEST(CsvRowsTest, RowsAreBounded) {
-  const std::string line = std::string(1 << 20, 'x') + "\n";
-  std::string text = "\"";
-  for (int i = 0; i < 65; ++i) text += line;
-  const std::vector<Row> rows = ReadRows(text);
-  ASSERT_EQ(rows.size(), 1u);
-  EXPECT_THAT(rows[0][0], HasSubstr("a row has more than 64.0 MiB"));
+  std::string lines = "\"";
+  for (int i = 0; i < 10; ++i) lines += std::string(1 << 10, 'x') + "\n";
+  for (const std::string& text : {lines, '"' + std::string(9 << 10, '\n'), std::string(300, ',')}) {
+    const std::vector<Row> rows = ReadRows(text, 8 << 10);
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_THAT(rows[0][0], HasSubstr("the cells of a row take more than 8.0 KiB"));
+  }
+}
+
+TEST(CsvRowsTest, FilesAreNotBounded) {
+  std::string text;
+  for (int i = 0; i < 10; ++i) text += std::string(1 << 10, 'x') + ",y\n";
+  EXPECT_EQ(ReadRows(text, 8 << 10).size(), 10u);
 }
 
 }  // namespace

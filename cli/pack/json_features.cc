@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -11,14 +12,28 @@
 namespace penstock {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
-absl::StatusOr<Json> ParseObject(absl::string_view line) {
-  Json object = Json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
-  if (object.is_discarded()) return absl::InvalidArgumentError("not valid JSON");
-  if (object.is_object()) return object;
+// A JSON object, and its keys in the order of the text. (ordered_json looks at all keys for each.)
+struct Object {
+  Json values;
+  std::vector<std::string> keys;
+};
+
+absl::StatusOr<Object> ParseObject(absl::string_view line) {
+  Object object;
+  absl::flat_hash_set<std::string> seen;
+  const auto note_key = [&](int depth, Json::parse_event_t event, const Json& value) {
+    if (event != Json::parse_event_t::key || depth != 1) return true;
+    const auto& key = value.get_ref<const std::string&>();
+    if (seen.insert(key).second) object.keys.push_back(key);
+    return true;
+  };
+  object.values = Json::parse(line.begin(), line.end(), note_key, /*allow_exceptions=*/false);
+  if (object.values.is_discarded()) return absl::InvalidArgumentError("not valid JSON");
+  if (object.values.is_object()) return object;
   return absl::InvalidArgumentError(
-      absl::StrCat("must be a JSON object, not ", object.type_name()));
+      absl::StrCat("must be a JSON object, not ", object.values.type_name()));
 }
 
 bool IsText(FeatureType type) { return type == FeatureType::kBytes; }
@@ -63,10 +78,10 @@ bool ToInt64(const Json& value, int64_t& number) {
 }  // namespace
 
 absl::Status JsonFeatures::Read(absl::string_view line) {
-  PENSTOCK_ASSIGN_OR_RETURN(const Json object, ParseObject(line));
+  PENSTOCK_ASSIGN_OR_RETURN(const Object object, ParseObject(line));
   builder_.Clear();
-  for (const auto& [key, value] : object.items()) {
-    if (absl::Status status = Add(key, value); !status.ok()) {
+  for (const std::string& key : object.keys) {
+    if (absl::Status status = Add(key, object.values[key]); !status.ok()) {
       return Annotate(status, absl::StrCat("key '", key, "'"));
     }
   }
@@ -114,10 +129,10 @@ void JsonFeatures::AddFeature(const Column& column) {
 }
 
 void JsonSurvey::Add(absl::string_view line) {
-  const absl::StatusOr<Json> object = ParseObject(line);
+  const absl::StatusOr<Object> object = ParseObject(line);
   if (!object.ok()) return;
-  for (const auto& [key, value] : object->items()) {
-    const absl::StatusOr<FeatureType> type = TypeOfJson(value);
+  for (const std::string& key : object->keys) {
+    const absl::StatusOr<FeatureType> type = TypeOfJson(object->values[key]);
     if (!type.ok() || key.empty() || columns_.FindOrAdd(key) == nullptr) continue;
     FeatureType& known = types_[key];
     const bool differ = known != FeatureType::kNone && *type != FeatureType::kNone &&

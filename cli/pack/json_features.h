@@ -30,8 +30,8 @@ class JsonFeatures {
   std::span<const uint8_t> Serialize() { return builder_.Serialize(); }
 
  private:
-  absl::Status Add(const std::string& key, const nlohmann::ordered_json& value);
-  absl::Status AddValue(FeatureType type, const nlohmann::ordered_json& value);
+  absl::Status Add(const std::string& key, const nlohmann::json& value);
+  absl::Status AddValue(FeatureType type, const nlohmann::json& value);
   void AddFeature(const Column& column);
 
   Columns& columns_;

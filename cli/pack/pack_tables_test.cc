@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/bytes_of.h"
 #include "base/io/file_source.h"
+#include "base/io/testing/memory_source.h"
+#include "base/io/zip_writer.h"
 #include "cli/testing/command_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -301,6 +303,19 @@ TEST_F(PackArraysTest, DamageIsNeverPackedAsAnotherValue) {
       }
     }
   }
+}
+
+TEST_F(PackArraysTest, TheNumberOfArraysIsBounded) {
+  ZipWriter zip = ZipWriter::Create(folder_.File("a.npz")).value();
+  const std::string npy = folder_.Read(fs::path(WriteNpy("x.npy", {1, 2})).filename());
+  for (int i = 0; i < 1001; ++i) {
+    ASSERT_OK(zip.Add(absl::StrCat(i, ".npy"), MemorySource("x.npy", {npy.begin(), npy.end()})));
+  }
+  ASSERT_OK(zip.Finish());
+  EXPECT_EQ(Pack("npz", {folder_.File("a.npz")}), 1);
+  EXPECT_THAT(error_, HasSubstr("a.npz: member 1000.npy: is one more than the 1,000 arrays"));
+  ASSERT_EQ(Pack("npz", {folder_.File("a.npz")}, {"--columns", "1000,0"}), 0) << error_;
+  EXPECT_THAT(Records(), ElementsAre("1000=1 0=1 ", "1000=2 0=2 "));
 }
 
 TEST_F(PackArraysTest, ExitsWithTwoOnWrongFlags) {
