@@ -1,5 +1,6 @@
 #include "base/sha256.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <cstdlib>
@@ -9,6 +10,12 @@
 
 namespace penstock {
 namespace {
+
+// Runs before main(), because only the first initialization of OpenSSL decides. By default OpenSSL
+// frees its memory when the process exits, while threads of a loader that is still open, or of
+// gRPC, may be using it. With this OpenSSL frees nothing at exit; the kernel reclaims the memory.
+[[maybe_unused]] const int kKeepOpensslUntilTheEnd =
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
 
 EVP_MD_CTX* Context(void* context) { return static_cast<EVP_MD_CTX*>(context); }
 

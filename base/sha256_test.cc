@@ -1,5 +1,11 @@
 #include "base/sha256.h"
 
+#include <openssl/crypto.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace penstock {
@@ -30,6 +36,25 @@ TEST(Sha256Test, GoesOnAfterFinish) {
   (void)twice.Finish();  // Shows that Finish() changes nothing.
   twice.Update(std::span(bytes).last(2));
   EXPECT_EQ(once.Hex(), twice.Hex());
+}
+
+// Initializes OpenSSL as its first user does, and reports when OpenSSL frees its memory.
+void StartOpenssl() {
+  OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CRYPTO_STRINGS, nullptr);
+  OPENSSL_atexit([] { (void)!write(STDERR_FILENO, "cleaned", 7); });
+}
+
+// Each process that it starts has not used OpenSSL yet.
+TEST(Sha256DeathTest, AThreadMayHashWhileTheProcessExits) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto end = [](bool clean) {
+    StartOpenssl();
+    if (clean) OPENSSL_cleanup();
+    std::exit(0);
+  };
+  EXPECT_EXIT(end(false), ::testing::ExitedWithCode(0),
+              ::testing::Not(::testing::HasSubstr("cleaned")));
+  EXPECT_EXIT(end(true), ::testing::ExitedWithCode(0), ::testing::HasSubstr("cleaned"));
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "base/process/keep_freed_memory.h"
 #include "base/process/process_limits.h"
 #include "base/process/standard_streams.h"
-#include "base/tls/keep_openssl.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/launch/launch_line.h"
@@ -19,7 +18,6 @@ int main(int argc, char** argv) {
   penstock::HoldStandardStreams();
   penstock::KeepFreedMemory();
   penstock::UseOneArenaUnderAnAddressLimit();
-  penstock::KeepOpensslUntilTheEnd();
   // A full disk under a file size limit must be an error of write(), not a signal.
   std::signal(SIGXFSZ, SIG_IGN);
   // The client reports a broken connection as a status that names its cause. gRPC would report it

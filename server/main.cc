@@ -29,7 +29,6 @@
 #include "base/process/stop_signals.h"
 #include "base/status.h"
 #include "base/terminal.h"
-#include "base/tls/keep_openssl.h"
 #include "google/protobuf/stubs/logging.h"
 #include "metrics/metrics_flags.h"
 #include "penstock_version.h"
@@ -342,7 +341,6 @@ int Main(int argc, char** argv) {
   HoldStandardStreams();
   KeepFreedMemory();
   UseOneArenaUnderAnAddressLimit();
-  KeepOpensslUntilTheEnd();
   ReadLittleAtATime();
   CLI::App app(
       "Serve decoded records to trainers. It reads the shards beneath --data-root and keeps no "

@@ -17,7 +17,6 @@
 #include "base/process/process_limits.h"
 #include "base/process/standard_streams.h"
 #include "base/terminal.h"
-#include "base/tls/keep_openssl.h"
 #include "penstock_version.h"
 #include "trainer/app/commands.h"
 #include "trainer/app/input_options.h"
@@ -169,7 +168,6 @@ int main(int argc, char** argv) {
   penstock::HoldStandardStreams();
   penstock::KeepFreedMemory();
   penstock::UseOneArenaUnderAnAddressLimit();
-  penstock::KeepOpensslUntilTheEnd();
   // Exceeding a file size limit must be an error of write(), not a signal.
   std::signal(SIGXFSZ, SIG_IGN);
   // So must a rank that has gone away.
