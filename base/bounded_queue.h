@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_BASE_BOUNDED_QUEUE_H_
 #define PENSTOCK_BASE_BOUNDED_QUEUE_H_
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -42,6 +43,15 @@ class BoundedQueue {
     --size_;
     not_full_.NotifyOne();
     return value;
+  }
+
+  // Waits until Pop() would not block, or until `deadline`. Returns whether Pop() would not block.
+  bool WaitUntil(std::chrono::steady_clock::time_point deadline) {
+    MutexLock lock(&mutex_);
+    while (!closed_ && size_ == 0) {
+      if (!not_empty_.WaitUntil(&mutex_, deadline)) break;
+    }
+    return closed_ || size_ > 0;
   }
 
   // Wakes blocked calls. From now on, Push() returns false, and Pop() returns what is left without

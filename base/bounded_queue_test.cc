@@ -1,5 +1,6 @@
 #include "base/bounded_queue.h"
 
+#include <chrono>
 #include <memory>
 #include <thread>
 
@@ -40,6 +41,18 @@ TEST(BoundedQueueTest, CloseEndsABlockedPop) {
   BoundedQueue<int> queue(1);
   std::jthread closer([&] { queue.Close(); });
   EXPECT_EQ(queue.Pop(), std::nullopt);
+}
+
+TEST(BoundedQueueTest, WaitsUntilThereIsSomethingToPop) {
+  BoundedQueue<int> queue(1);
+  const auto now = std::chrono::steady_clock::now();
+  EXPECT_FALSE(queue.WaitUntil(now));
+  std::jthread producer([&] { queue.Push(1); });
+  EXPECT_TRUE(queue.WaitUntil(now + std::chrono::minutes(1)));
+  EXPECT_THAT(queue.Pop(), Optional(1));
+  EXPECT_FALSE(queue.WaitUntil(now));
+  queue.Close();
+  EXPECT_TRUE(queue.WaitUntil(now));
 }
 
 TEST(BoundedQueueTest, TheFirstCloseDecides) {

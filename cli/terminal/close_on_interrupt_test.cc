@@ -21,6 +21,7 @@ using ::testing::HasSubstr;
 class ClosableLoader final : public Loader {
  public:
   absl::StatusOr<bool> Next(Batch&) override { return false; }
+  absl::StatusOr<bool> Next(Batch& batch, absl::Duration) override { return Next(batch); }
   absl::StatusOr<bool> Take(Batch& batch) override { return Next(batch); }
   void NoteWaiting(uint64_t) override {}
   bool Ready() const override { return true; }

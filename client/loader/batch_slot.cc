@@ -42,6 +42,22 @@ PlainAllocator& PlainMemory() {
   return allocator;
 }
 
+bool IsAligned(const uint8_t* memory) {
+  return reinterpret_cast<uintptr_t>(memory) % kCacheLine == 0;
+}
+
+// Refuses memory that the loader's threads would crash on.
+absl::StatusOr<uint8_t*> AllocateChecked(SlotAllocator& allocator, size_t bytes) {
+  absl::StatusOr<uint8_t*> memory = allocator.Allocate(bytes);
+  if (!memory.ok() || (*memory != nullptr && IsAligned(*memory))) return memory;
+  if (*memory == nullptr) {
+    return absl::InvalidArgumentError("slot_allocator returned null instead of an error");
+  }
+  allocator.Free(*memory, bytes);
+  return absl::InvalidArgumentError(
+      absl::StrCat("slot_allocator returned memory that is not ", kCacheLine, "-byte aligned"));
+}
+
 }  // namespace
 
 void Batch::Slot::Describe(const ReadyStep& delivered, uint64_t order_fingerprint,
@@ -62,7 +78,7 @@ absl::StatusOr<std::unique_ptr<SlotSet>> SlotSet::Allocate(const SlotLayout& lay
                                                            SlotHome& home) {
   if (allocator == nullptr) allocator = &PlainMemory();
   const size_t bytes = std::max<size_t>(layout.slot_bytes(), 1);
-  absl::StatusOr<uint8_t*> memory = allocator->Allocate(count * bytes);
+  absl::StatusOr<uint8_t*> memory = AllocateChecked(*allocator, count * bytes);
   if (!memory.ok()) {
     return absl::Status(
         memory.status().code(),

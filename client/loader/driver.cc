@@ -1,6 +1,8 @@
 #include "client/loader/driver.h"
 
 #include <algorithm>
+#include <chrono>
+#include <exception>
 #include <utility>
 #include <variant>
 
@@ -67,6 +69,27 @@ void Describe(const ServerEntry& server, LoaderStats::Server& stats) {
   stats.extra_loads = server.counted.extra_loads;
 }
 
+// A hundred years, which every clock can represent.
+constexpr absl::Duration kNoTimeout = absl::Hours(24 * 365 * 100);
+
+absl::Status NotInTime(absl::Duration timeout) {
+  return absl::DeadlineExceededError(
+      absl::StrCat("no batch was ready within ", absl::FormatDuration(timeout)));
+}
+
+// Passes the messages on, and returns what `report` threw, if it did.
+absl::Status CallReport(const std::function<void(absl::string_view)>& report,
+                        const std::vector<std::string>& messages) {
+  try {
+    for (const std::string& message : messages) report(message);
+  } catch (const std::exception& thrown) {
+    return absl::UnknownError(absl::StrCat("LoaderOptions::report threw: ", thrown.what()));
+  } catch (...) {
+    return absl::UnknownError("LoaderOptions::report threw what is no std::exception");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Driver::Driver(const DriverJob& job, const Steps& steps, FetchOptions options)
@@ -95,13 +118,17 @@ absl::Status Driver::Start(SlotSet& slots, std::unique_ptr<ServerSource> source)
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<uint32_t>> Driver::Next() {
+absl::StatusOr<std::optional<uint32_t>> Driver::Next() { return Next(kNoTimeout); }
+
+absl::StatusOr<std::optional<uint32_t>> Driver::Next(absl::Duration timeout) {
   const absl::Time start = SteadyNow();
   if (ready_.empty()) {
     NoteWaiting(popped_);
     counters_.BeginWait(start);
   }
-  absl::StatusOr<std::optional<uint32_t>> slot = Take();
+  const bool in_time = ready_.WaitUntil(std::chrono::steady_clock::now() +
+                                        absl::ToChronoNanoseconds(std::min(timeout, kNoTimeout)));
+  auto slot = in_time ? Take() : absl::StatusOr<std::optional<uint32_t>>(NotInTime(timeout));
   counters_.EndWait(start);
   return slot;
 }
@@ -122,7 +149,9 @@ void Driver::Close() {
   ready_.Close();
 }
 
-void Driver::Release(uint32_t slot) { incoming_.Push({{}, IncomingSlotReleased{slot}}); }
+void Driver::Release(uint32_t slot) {
+  if (getpid() == process_) incoming_.Push({{}, IncomingSlotReleased{slot}});
+}
 
 LoaderStats Driver::stats() const {
   MutexLock lock(&work_mutex_);
@@ -152,7 +181,7 @@ void Driver::Run() {
     closing.swap(closing_);
     reports.swap(reports_);
   }
-  for (const std::string& message : reports) job_.report(message);
+  Tell(reports);
 }
 
 absl::Time Driver::HandleAll(std::vector<Incoming>& incoming) {
@@ -162,7 +191,7 @@ absl::Time Driver::HandleAll(std::vector<Incoming>& incoming) {
   std::vector<std::unique_ptr<Connection>> closing;
   std::vector<std::string> reports;
   const absl::Time wake = Work(incoming, unused, closing, reports);
-  for (const std::string& message : reports) job_.report(message);
+  Tell(reports);
   return wake;
 }
 
@@ -467,6 +496,11 @@ std::string Driver::NameChunks(std::span<const uint32_t> chunks) const {
 
 void Driver::Report(absl::string_view message) {
   if (job_.report) reports_.emplace_back(message);
+}
+
+void Driver::Tell(const std::vector<std::string>& messages) {
+  absl::Status told = CallReport(job_.report, messages);
+  if (!told.ok()) ready_.Close(std::move(told));
 }
 
 void Driver::Finish() { ready_.Close(); }

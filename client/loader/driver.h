@@ -2,6 +2,9 @@
 #ifndef PENSTOCK_CLIENT_LOADER_DRIVER_H_
 #define PENSTOCK_CLIENT_LOADER_DRIVER_H_
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -65,6 +68,8 @@ class Driver final : public SlotHome, private PartTaker {
 
   // Returns the next filled slot, or none after the last step. Blocks.
   absl::StatusOr<std::optional<uint32_t>> Next();
+  // Like Next(). kDeadlineExceeded: no slot was ready within `timeout`.
+  absl::StatusOr<std::optional<uint32_t>> Next(absl::Duration timeout);
   // Like Next(), for a caller whose consumer waits elsewhere and says so with NoteWaiting().
   absl::StatusOr<std::optional<uint32_t>> Take();
   void NoteWaiting(uint64_t step);
@@ -72,6 +77,7 @@ class Driver final : public SlotHome, private PartTaker {
   bool ready() const { return !ready_.empty(); }
   // Closes the driver: Next() returns kCancelled from now on.
   void Close();
+  // Does nothing in a child of fork(), whose queue may be locked for ever.
   void Release(uint32_t slot) override;
 
   LoaderStats stats() const;
@@ -138,8 +144,11 @@ class Driver final : public SlotHome, private PartTaker {
   void Fail(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   std::string NameChunks(std::span<const uint32_t> chunks) const;
   void Report(absl::string_view message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  // Calls job_.report with each of the messages. If it throws, the driver fails.
+  void Tell(const std::vector<std::string>& messages);
 
   const DriverJob job_;
+  const pid_t process_ = getpid();
   SlotSet* slots_ = nullptr;
   IncomingQueue incoming_;
   BoundedQueue<uint32_t> ready_;

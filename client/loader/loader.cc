@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "client/loader/batch_slot.h"
 #include "client/loader/driver.h"
+#include "client/loader/fork_guard.h"
 #include "client/loader/loader_plan.h"
 #include "client/loader/open_with_transports.h"
 #include "client/loader/slot_layout.h"
@@ -83,6 +84,10 @@ class DrivenLoader final : public Loader {
     batch = Batch();
     return HandOut(driver_.Next(), batch);
   }
+  absl::StatusOr<bool> Next(Batch& batch, absl::Duration timeout) override {
+    batch = Batch();
+    return HandOut(driver_.Next(timeout), batch);
+  }
   absl::StatusOr<bool> Take(Batch& batch) override {
     batch = Batch();
     return HandOut(driver_.Take(), batch);
@@ -114,6 +119,17 @@ class DrivenLoader final : public Loader {
   Driver driver_;  // Declared after the members that it uses.
 };
 
+template <typename Enum>
+absl::Status NoEnumerator(absl::string_view option, Enum value, absl::string_view type) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(option, " is ", static_cast<int>(value), ", which is not a ", type));
+}
+
+template <typename Enum>
+absl::Status CheckEnum(absl::string_view option, Enum value, Enum last, absl::string_view type) {
+  return value <= last ? absl::OkStatus() : NoEnumerator(option, value, type);
+}
+
 }  // namespace
 
 absl::Status LoaderOptions::Validate() const {
@@ -123,14 +139,11 @@ absl::Status LoaderOptions::Validate() const {
         "the decode spec (LoaderOptions::spec) has no tensor; LoadSpec(\"chess\") returns a "
         "built-in spec");
   }
-  if (dtype < WireDtype::kPacked || dtype > WireDtype::kF64) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("dtype ", static_cast<int>(dtype), " is not a WireDtype"));
-  }
-  if (plan.split > Split::kHoldout) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("split ", static_cast<int>(plan.split), " is not a Split"));
-  }
+  if (dtype < WireDtype::kPacked) return NoEnumerator("dtype", dtype, "WireDtype");
+  PENSTOCK_RETURN_IF_ERROR(CheckEnum("dtype", dtype, WireDtype::kF64, "WireDtype"));
+  PENSTOCK_RETURN_IF_ERROR(CheckEnum("plan.split", plan.split, Split::kHoldout, "Split"));
+  PENSTOCK_RETURN_IF_ERROR(CheckEnum("remainder", remainder, Remainder::kCarry, "Remainder"));
+  PENSTOCK_RETURN_IF_ERROR(CheckEnum("on_error", on_error, OnError::kReplace, "OnError"));
   if (server_timeout <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError("server_timeout must be positive (default 30s)");
   }
@@ -140,11 +153,12 @@ absl::Status LoaderOptions::Validate() const {
 namespace {
 
 absl::StatusOr<std::unique_ptr<Loader>> OpenWithServers(LoaderOptions options, Servers servers) {
+  PENSTOCK_RETURN_IF_ERROR(ForkGuard::CheckProcess());
   PENSTOCK_ASSIGN_OR_RETURN(LoaderParts parts, MakeParts(options));
   auto loader = std::make_unique<DrivenLoader>(std::move(options), std::move(servers),
                                                std::move(parts.plan), parts.steps, parts.program);
   PENSTOCK_RETURN_IF_ERROR(loader->Start());
-  return loader;
+  return std::make_unique<ForkGuard>(std::move(loader));
 }
 
 TransportFactory FactoryOf(const LoaderOptions& options) {
@@ -172,6 +186,7 @@ absl::StatusOr<std::unique_ptr<Loader>> OpenWithSource(LoaderOptions options,
 
 absl::StatusOr<std::unique_ptr<Loader>> Loader::Open(LoaderOptions options) {
   PENSTOCK_RETURN_IF_ERROR(options.Validate());
+  PENSTOCK_RETURN_IF_ERROR(ForkGuard::CheckProcess());
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<ServerTerm> terms, ParseServerList(options.servers));
   Servers servers = {{}, FactoryOf(options), nullptr};
   for (const ServerTerm& term : terms) {

@@ -76,7 +76,7 @@ struct LoaderOptions {
   OnError on_error = OnError::kFail;
   // Receives one line for each thing that an operator should know: replaced records, servers that
   // are late or away. A thread of the loader calls it and waits for it. It may call stats() and
-  // Close().
+  // Close(). If it throws an exception, the loader ends with kUnknown.
   std::function<void(absl::string_view)> report = nullptr;
   // Memory of all slots together, in bytes. There are at least two slots. 0 means 64 MiB, or four
   // slots if they take more.
@@ -197,13 +197,18 @@ struct LoaderStats {
 //
 // Thread-safe: you may call Close() and stats() while another thread is in Next(). Only one thread
 // may be in Next() at a time.
+//
+// A child of fork() cannot use a loader of its parent: Next() returns kFailedPrecondition, and the
+// destructor frees nothing. If a loader was open at fork(), Open() fails in the child, too. Call
+// fork() before you open the first loader, or exec() after it.
 class Loader {
  public:
   // Makes the loader and starts its threads. Does not wait for servers. Errors, in addition to
   // those of Validate() and MakeNetworkTransport():
   //   kInvalidArgument     an option does not fit the data, or the spec is wrong
   //   kNotFound            the data root of "local:" is missing
-  //   kFailedPrecondition  the split has no records, or `start` belongs to another order
+  //   kFailedPrecondition  the split has no records, `start` belongs to another order, or the
+  //                        process was made by fork() while a loader was open
   //   kPermissionDenied    "local:" may not read the data root, or a shard's path that is absolute
   //   kResourceExhausted   no memory for a slot, no thread, or a row larger than servers send
   static absl::StatusOr<std::unique_ptr<Loader>> Open(LoaderOptions options);
@@ -221,8 +226,13 @@ class Loader {
   //     kAborted             a window that makes servers break, with its chunks
   //     kFailedPrecondition  a shard changed since it was indexed, or servers disagree
   //     kResourceExhausted   servers have no memory for a window, or no thread could be started
+  //     kUnknown             LoaderOptions::report threw an exception
   //     kCancelled           Close() was called before any of these
   virtual absl::StatusOr<bool> Next(Batch& batch) = 0;
+
+  // Like Next(), but waits at most `timeout`. kDeadlineExceeded: no batch was ready by then. This
+  // error does not end the loader: call again.
+  virtual absl::StatusOr<bool> Next(Batch& batch, absl::Duration timeout) = 0;
 
   // Like Next(), for a thread that hands batches on to a consumer elsewhere. It does not signal
   // that somebody waits, and stats().wait does not count it. The consumer's own waits are signalled

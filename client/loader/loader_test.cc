@@ -444,12 +444,6 @@ TEST_F(LoaderTest, RefusesWrongOptions) {
   bad.spec.Clear();
   EXPECT_THAT(OpenStatus(bad), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("LoadSpec")));
   bad = options_;
-  bad.dtype = static_cast<WireDtype>(99);
-  EXPECT_THAT(OpenStatus(bad), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("dtype 99")));
-  bad = options_;
-  bad.plan.split = static_cast<Split>(9);
-  EXPECT_THAT(OpenStatus(bad), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("split 9")));
-  bad = options_;
   bad.global_batch_size = 2;
   bad.world_size = 3;
   EXPECT_THAT(OpenStatus(bad), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("3 ranks")));

@@ -14,7 +14,9 @@ namespace penstock {
 class SlotAllocator {
  public:
   virtual ~SlotAllocator() = default;
-  // Returns memory that is at least 64-byte aligned. A loader allocates once, for all its slots.
+  // Returns memory that is at least 64-byte aligned, or an error, which Loader::Open() returns.
+  // Open() refuses null and memory of a smaller alignment. A loader allocates once, for all its
+  // slots.
   virtual absl::StatusOr<uint8_t*> Allocate(size_t bytes) = 0;
   virtual void Free(uint8_t* memory, size_t bytes) = 0;
 };

@@ -20,6 +20,7 @@ class EmptyLoader final : public Loader {
     while (!closed_) changed_.Wait(&mutex_);
     return absl::CancelledError("closed");
   }
+  absl::StatusOr<bool> Next(Batch& batch, absl::Duration) override { return Next(batch); }
   absl::StatusOr<bool> Take(Batch& batch) override { return Next(batch); }
   void NoteWaiting(uint64_t) override {}
   bool Ready() const override { return false; }
