@@ -1,5 +1,5 @@
 # find_package(Penstock) defines two libraries. Link penstock::loader and include
-# "client/loader/loader.h"; link penstock::trainer_ranks and include "trainer/comm/verbs.h".
+# "penstock/penstock.h"; link penstock::trainer_ranks and include "penstock/trainer/comm/verbs.h".
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
 find_dependency(absl)

@@ -60,7 +60,7 @@ function(penstock_library name)
   target_include_directories(penstock_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>
-    $<INSTALL_INTERFACE:include/penstock>)
+    $<INSTALL_INTERFACE:include>)
   target_link_libraries(penstock_${name} PUBLIC ${A_PUBLIC} PRIVATE ${A_PRIVATE})
   penstock_compile_options(penstock_${name})
   penstock_reuse_precompiled(penstock_${name} ${A_COLD})

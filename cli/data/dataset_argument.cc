@@ -99,11 +99,11 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifestArgument(const std::
 
 absl::Status ChooseSpecOf(LoaderOptions& options, absl::string_view dtype) {
   PENSTOCK_ASSIGN_OR_RETURN(SpecChoice choice,
-                            ChooseSpec(std::move(options.spec), *options.manifest));
+                            ChooseSpec(options.spec.message(), *options.manifest));
   if (!choice.note.empty()) PrintEscaped(stderr, "penstock: %s\n", choice.note);
   options.spec = std::move(choice.spec);
   options.spec_name = std::move(choice.name);
-  if (dtype == kAutoDtype) options.dtype = DefaultDtype(options.spec);
+  if (dtype == kAutoDtype) options.dtype = DefaultDtype(options.spec.message());
   return absl::OkStatus();
 }
 

@@ -104,7 +104,7 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenInput(const std::string& pat
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));
   PENSTOCK_ASSIGN_OR_RETURN(const bool is_manifest, IsManifestFile(*source));
   if (is_manifest) return OpenManifestArgument(path, options);
-  PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, IndexShard(path, options.spec));
+  PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, IndexShard(path, options.spec.message()));
   return std::make_shared<const Manifest>(std::move(manifest));
 }
 
@@ -166,7 +166,8 @@ absl::Status CheckFlags(const DecodeFlags& flags) {
 absl::Status Decode(const DecodeFlags& flags) {
   PENSTOCK_RETURN_IF_ERROR(CheckFlags(flags));
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, MakeLoaderOptions(flags));
-  PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(options.spec, options.dtype));
+  PENSTOCK_ASSIGN_OR_RETURN(const Program program,
+                            Program::Compile(options.spec.message(), options.dtype));
   const uint64_t all = options.manifest->num_records(options.plan.split);
   PENSTOCK_ASSIGN_OR_RETURN(const Range range, ParseRange(flags.records, all));
   options.global_batch_size = BatchRows(program.tensors());

@@ -74,7 +74,7 @@ std::string ReadyText(const LoaderOptions& options, const LoaderShape& shape, ui
       {"world_size", options.world_size},
       {"global_batch_size", options.global_batch_size},
       {"records", shape.epoch_rows},
-      {"spec", options.spec.DebugString()},
+      {"spec", options.spec.ToString()},
       {"classes", std::vector<std::string>(classes.begin(), classes.end())}};
   return JsonText(ready, -1);
 }

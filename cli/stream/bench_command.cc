@@ -149,9 +149,10 @@ Path PathOf(const std::vector<LoaderStats::Server>& servers) {
 BenchSetup SetupOf(const LoaderOptions& options, const LoaderStats& stats) {
   BenchSetup setup{
       .path = PathOf(stats.servers),
-      .packed_is_smaller = DefaultDtype(options.spec) == WireDtype::kPacked &&
-                           RowsAreSmaller(options.spec, WireDtype::kPacked, options.dtype),
-      .i8_is_smaller = RowsAreSmaller(options.spec, WireDtype::kI8, options.dtype),
+      .packed_is_smaller =
+          DefaultDtype(options.spec.message()) == WireDtype::kPacked &&
+          RowsAreSmaller(options.spec.message(), WireDtype::kPacked, options.dtype),
+      .i8_is_smaller = RowsAreSmaller(options.spec.message(), WireDtype::kI8, options.dtype),
       .connections = options.network.connections,
       .shared_memory = options.network.shared_memory,
       .threads = options.local_threads};

@@ -3,40 +3,34 @@
 #include <cstdio>
 #include <memory>
 #include <span>
+#include <utility>
 
-#include "client/loader/loader.h"
-#include "records/decode/spec.h"
+#include "penstock/penstock.h"
 
 namespace {
 
 absl::StatusOr<std::unique_ptr<penstock::Loader>> OpenLoader(const char* manifest,
                                                              const char* servers) {
   penstock::LoaderOptions options;
-  absl::StatusOr<penstock::Manifest> loaded = penstock::Manifest::Load(manifest);
-  if (!loaded.ok()) return loaded.status();
-  options.manifest = std::make_shared<const penstock::Manifest>(*std::move(loaded));
-  absl::StatusOr<penstock::v1::DecodeSpec> spec = penstock::LoadSpec("chess");
-  if (!spec.ok()) return spec.status();
-  options.spec = *std::move(spec);
   options.servers = servers;
   options.dtype = penstock::WireDtype::kF32;
   options.remainder = penstock::Remainder::kShort;
   options.plan.split = penstock::Split::kAll;
-  return penstock::Loader::Open(std::move(options));
+  return penstock::Loader::Open(manifest, std::move(options));
 }
 
 absl::Status PrintMean(penstock::Loader& loader) {
   double sum = 0;
   size_t rows = 0;
   penstock::Batch batch;
-  while (true) {
-    absl::StatusOr<bool> more = loader.Next(batch);
-    if (!more.ok()) return more.status();
-    if (!*more) break;
-    const auto* scores = reinterpret_cast<const float*>(batch.tensor("score")->bytes.data());
-    for (float score : std::span(scores, batch.rows())) sum += score;
+  absl::StatusOr<bool> more = loader.Next(batch);
+  for (; more.ok() && *more; more = loader.Next(batch)) {
+    absl::StatusOr<std::span<const float>> scores = batch.Values<float>("score");
+    if (!scores.ok()) return scores.status();
+    for (float score : *scores) sum += score;
     rows += batch.rows();
   }
+  if (!more.ok()) return more.status();
   std::printf("%zu positions, mean score %.6f\n", rows, sum / static_cast<double>(rows));
   return absl::OkStatus();
 }

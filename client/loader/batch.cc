@@ -1,7 +1,11 @@
+#include <cstdio>
+#include <cstdlib>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/print_escaped.h"
 #include "client/loader/batch_slot.h"
 #include "client/loader/loader.h"
 
@@ -10,7 +14,17 @@ namespace {
 
 void AppendName(std::string* out, const TensorView& tensor) { absl::StrAppend(out, tensor.name); }
 
+std::string WrongDtype(const TensorView& tensor, Dtype wanted) {
+  return absl::StrCat("tensor '", tensor.name, "' has elements of type ", DtypeName(tensor.dtype),
+                      ", not ", DtypeName(wanted));
+}
+
 }  // namespace
+
+void TensorView::AbortForDtype(Dtype wanted) const {
+  PrintEscaped(stderr, "penstock: %s\n", WrongDtype(*this, wanted));
+  std::abort();
+}
 
 Batch::Batch() = default;
 
@@ -33,6 +47,7 @@ const Batch::Slot& Batch::slot() const {
 }
 
 uint64_t Batch::step() const { return slot().ready.index; }
+uint64_t Batch::global_step() const { return slot().steps_before + slot().ready.index; }
 uint64_t Batch::epoch() const { return slot().ready.step.begin.epoch; }
 uint64_t Batch::position() const { return slot().ready.step.begin.position; }
 uint64_t Batch::first_row() const { return slot().ready.step.first_row; }
@@ -50,12 +65,21 @@ const TensorView* Batch::tensor(absl::string_view name) const {
   return nullptr;
 }
 
+absl::Status Batch::NoSuchTensor(absl::string_view name) const {
+  return absl::NotFoundError(absl::StrCat(
+      "no tensor is called '", name, "'; there are: ", absl::StrJoin(tensors(), ", ", AppendName)));
+}
+
+absl::StatusOr<const TensorView*> Batch::Find(absl::string_view name, Dtype dtype) const {
+  const TensorView* found = tensor(name);
+  if (found == nullptr) return NoSuchTensor(name);
+  if (found->dtype != dtype) return absl::InvalidArgumentError(WrongDtype(*found, dtype));
+  return found;
+}
+
 absl::StatusOr<RaggedTensor> Batch::Ragged(absl::string_view name) const {
   const TensorView* values = tensor(name);
-  if (values == nullptr) {
-    return absl::NotFoundError(absl::StrCat("no tensor is called '", name, "'; there are: ",
-                                            absl::StrJoin(tensors(), ", ", AppendName)));
-  }
+  if (values == nullptr) return NoSuchTensor(name);
   if (!values->lengths.has_value()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "tensor '", name,

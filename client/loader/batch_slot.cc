@@ -3,11 +3,18 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/streaming_copy.h"
+
+// Of AddressSanitizer; null in programs without it.
+extern "C" {
+[[gnu::weak]] void __asan_poison_memory_region(const volatile void* memory, size_t bytes);
+[[gnu::weak]] void __asan_unpoison_memory_region(const volatile void* memory, size_t bytes);
+}
 
 namespace penstock {
 namespace {
@@ -125,6 +132,18 @@ bool SlotSet::Decode(RowSource& rows, std::span<const RowCopy> copies) const {
   return decoded;
 }
 
-SlotSet::~SlotSet() { allocator_.Free(memory_, slots_.size() * slot_bytes_); }
+void SlotSet::Spoil(uint32_t index) const {
+  std::memset(memory(index), 0xff, slot_bytes_);
+  if (__asan_poison_memory_region) __asan_poison_memory_region(memory(index), slot_bytes_);
+}
+
+void SlotSet::Restore(uint32_t index) const {
+  if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(memory(index), slot_bytes_);
+}
+
+SlotSet::~SlotSet() {
+  for (uint32_t i = 0; i < size(); ++i) Restore(i);
+  allocator_.Free(memory_, slots_.size() * slot_bytes_);
+}
 
 }  // namespace penstock

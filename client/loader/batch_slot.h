@@ -30,6 +30,7 @@ struct Batch::Slot {
   Cursor cursor;
   std::vector<TensorView> tensors;  // These views point into `memory`.
   std::span<const uint64_t> record_ids;
+  uint64_t steps_before = 0;  // Steps of the run before those of this loader.
 
   size_t rows() const { return ready.step.rank_rows; }
   // Sets the members to describe the delivered step.
@@ -55,6 +56,10 @@ class SlotSet {
   // Decodes rows to the places in `copies`. Returns false if a row cannot be decoded:
   // RowSource::Decode().
   [[nodiscard]] bool Decode(RowSource& rows, std::span<const RowCopy> copies) const;
+  // Fills a slot's memory with 0xff, and lets AddressSanitizer report accesses to it until
+  // Restore().
+  void Spoil(uint32_t index) const;
+  void Restore(uint32_t index) const;
   uint32_t size() const { return static_cast<uint32_t>(slots_.size()); }
 
  private:

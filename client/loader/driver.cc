@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/print_escaped.h"
 #include "base/process/start_thread.h"
 #include "base/status.h"
 
@@ -102,6 +105,13 @@ Driver::Driver(const DriverJob& job, const Steps& steps, FetchOptions options)
       counters_(options.num_slots, job.layout) {}
 
 Driver::~Driver() {
+  if (const uint32_t held = held_; held > 0) {
+    PrintEscaped(stderr,
+                 "penstock: %d batches of a loader outlive it; destroy every Batch before its "
+                 "Loader\n",
+                 held);
+    std::abort();
+  }
   Close();
   incoming_.Close();
 }
@@ -138,7 +148,9 @@ absl::StatusOr<std::optional<uint32_t>> Driver::Take() {
   popped_ += slot.has_value();
   if (!slot.has_value() && !ready_.status().ok()) return ready_.status();
   if (closed_) return absl::CancelledError("the loader was closed");
-  if (slot.has_value()) counters_.CountBatch((*slots_)[*slot].rows());
+  if (!slot.has_value()) return slot;
+  counters_.CountBatch((*slots_)[*slot].rows());
+  ++held_;
   return slot;
 }
 
@@ -150,7 +162,15 @@ void Driver::Close() {
 }
 
 void Driver::Release(uint32_t slot) {
-  if (getpid() == process_) incoming_.Push({{}, IncomingSlotReleased{slot}});
+  if (getpid() != process_) return;
+  --held_;
+  if (job_.check_views) {
+    slots_->Spoil(slot);
+    slot = spoiled_.exchange(slot);
+    if (slot == kNoSlot) return;
+    slots_->Restore(slot);
+  }
+  incoming_.Push({{}, IncomingSlotReleased{slot}});
 }
 
 LoaderStats Driver::stats() const {

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +48,7 @@ struct DriverJob {
   std::vector<std::unique_ptr<Transport>>& transports;
   TransportFactory make_transport = nullptr;
   SpanSink* spans = nullptr;
+  bool check_views = false;
 };
 
 // Delivers filled slots, in the order of the steps, until the last step or an error.
@@ -57,7 +59,7 @@ struct DriverJob {
 class Driver final : public SlotHome, private PartTaker {
  public:
   Driver(const DriverJob& job, const Steps& steps, FetchOptions options);
-  // Ends a blocked Next(). REQUIRES: every slot was released.
+  // Ends a blocked Next(). REQUIRES: every slot was released. Otherwise the program aborts.
   ~Driver();
 
   // Starts the thread. `slots` must outlive the driver and have as many slots as the controller's
@@ -83,6 +85,7 @@ class Driver final : public SlotHome, private PartTaker {
   LoaderStats stats() const;
 
  private:
+  static constexpr uint32_t kNoSlot = std::numeric_limits<uint32_t>::max();
   struct Connection {
     Connection(StreamId id, IncomingQueue& queue, IncomingLimits limits, PartTaker* parts)
         : listener(id, queue, limits, parts), generation(id.generation) {}
@@ -177,6 +180,9 @@ class Driver final : public SlotHome, private PartTaker {
 
   LoaderCounters counters_;
   std::atomic<bool> closed_{false};
+  std::atomic<uint32_t> held_{0};  // Slots that were handed out and not released.
+  // With check_views, the slot that was released last. It is filled again after the next release.
+  std::atomic<uint32_t> spoiled_{kNoSlot};
   uint64_t popped_ = 0;  // Batches that Next() and Take() handed out; only they use it.
 
   // Null if the set of servers is fixed. Declared after incoming_, which it fills.

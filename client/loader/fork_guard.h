@@ -11,9 +11,9 @@
 
 namespace penstock {
 
-// Passes all calls on to another loader, in the process that opened it. A child of fork() has a copy
-// of the loader's memory, but none of its threads, and its mutexes may be locked for ever. There
-// Next() and Take() fail, the other calls do nothing, and the destructor frees nothing.
+// Passes all calls on to another loader, in the process that opened it. A child of fork() has a
+// copy of the loader's memory, but none of its threads, and its mutexes may be locked for ever.
+// There Next() and Take() fail, the other calls do nothing, and the destructor frees nothing.
 class ForkGuard final : public Loader {
  public:
   // kFailedPrecondition: this process is a child of fork(), and its parent had a loader open then.

@@ -142,7 +142,7 @@ absl::StatusOr<double> ProbeOver(uint32_t connections, LoaderOptions options, Wi
                                  const std::vector<std::string>& addresses, absl::Duration time) {
   options.network.connections = connections;
   PENSTOCK_ASSIGN_OR_RETURN(const Plan plan, MakePlan(options));
-  PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(options.spec, dtype));
+  PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(options.spec.message(), dtype));
   const SlotLayout layout(program, options.record_ids, 1);
   LinkProbe probe(AnyWindow(options, plan), dtype, std::max<size_t>(layout.row_bytes(), 1),
                   connections);

@@ -71,7 +71,7 @@ class DrivenLoader final : public Loader {
         fetch_options_(MakeFetchOptions(options_, shards_, steps_, layout_, transports_, program)),
         driver_({*options_.manifest, shards_, plan_, layout_, options_.dtype,
                  StreamOptionsOf(options_, program), options_.report, transports_,
-                 std::move(servers.factory), options_.spans},
+                 std::move(servers.factory), options_.spans, options_.check_views},
                 steps_, fetch_options_) {}
 
   absl::Status Start() {
@@ -103,8 +103,10 @@ class DrivenLoader final : public Loader {
  private:
   absl::StatusOr<bool> HandOut(absl::StatusOr<std::optional<uint32_t>> slot, Batch& batch) {
     PENSTOCK_RETURN_IF_ERROR(slot.status());
-    if (slot->has_value()) batch = BatchOf((*slots_)[**slot]);
-    return slot->has_value();
+    if (!slot->has_value()) return false;
+    (*slots_)[**slot].steps_before = steps_.steps_before();
+    batch = BatchOf((*slots_)[**slot]);
+    return true;
   }
 
   const LoaderOptions options_;
@@ -134,15 +136,17 @@ absl::Status CheckEnum(absl::string_view option, Enum value, Enum last, absl::st
 
 absl::Status LoaderOptions::Validate() const {
   if (manifest == nullptr) return absl::InvalidArgumentError("manifest is missing");
-  if (spec.tensor().empty()) {
+  if (spec.empty()) {
     return absl::InvalidArgumentError(
-        "the decode spec (LoaderOptions::spec) has no tensor; LoadSpec(\"chess\") returns a "
-        "built-in spec");
+        "LoaderOptions::spec has no tensor; DecodeSpec::Load(\"chess\") returns a built-in spec, "
+        "and "
+        "Loader::Open() of a path chooses one");
   }
   if (dtype < WireDtype::kPacked) return NoEnumerator("dtype", dtype, "WireDtype");
   PENSTOCK_RETURN_IF_ERROR(CheckEnum("dtype", dtype, WireDtype::kF64, "WireDtype"));
   PENSTOCK_RETURN_IF_ERROR(CheckEnum("plan.split", plan.split, Split::kHoldout, "Split"));
-  PENSTOCK_RETURN_IF_ERROR(CheckEnum("remainder", remainder, Remainder::kCarry, "Remainder"));
+  PENSTOCK_RETURN_IF_ERROR(
+      CheckEnum("remainder", RemainderOf(*this), Remainder::kCarry, "Remainder"));
   PENSTOCK_RETURN_IF_ERROR(CheckEnum("on_error", on_error, OnError::kReplace, "OnError"));
   if (server_timeout <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError("server_timeout must be positive (default 30s)");

@@ -1,18 +1,17 @@
 // Batches for one rank of a training: open a Loader, call Next() until it returns false.
 //
 //   penstock::LoaderOptions options;
-//   PENSTOCK_ASSIGN_OR_RETURN(auto manifest, penstock::Manifest::Load("data/manifest.pb"));
-//   options.manifest = std::make_shared<const penstock::Manifest>(std::move(manifest));
-//   PENSTOCK_ASSIGN_OR_RETURN(options.spec, penstock::LoadSpec("chess"));
-//   options.servers = "10.0.0.1:7070,10.0.0.2:7070";
 //   options.global_batch_size = 4096;
-//   PENSTOCK_ASSIGN_OR_RETURN(auto loader, penstock::Loader::Open(std::move(options)));
+//   auto loader = penstock::Loader::Open("data/manifest.pb", options);
+//   if (!loader.ok()) return loader.status();
 //   penstock::Batch batch;
-//   while (true) {
-//     PENSTOCK_ASSIGN_OR_RETURN(bool more, loader->Next(batch));
-//     if (!more) break;
-//     Train(batch.tensors());
-//   }
+//   absl::StatusOr<bool> more = (*loader)->Next(batch);
+//   for (; more.ok() && *more; more = (*loader)->Next(batch)) Train(batch.tensors());
+//   return more.status();
+//
+// Lifetimes: a Batch owns its memory until it is destroyed or passed to Next() again. Then the
+// memory is filled with later rows, so views of an old batch (TensorView, spans) silently change;
+// set LoaderOptions::check_views to find such views. Destroy all batches before their Loader.
 #ifndef PENSTOCK_CLIENT_LOADER_LOADER_H_
 #define PENSTOCK_CLIENT_LOADER_LOADER_H_
 
@@ -31,13 +30,13 @@
 #include "base/dtype.h"
 #include "base/span_sink.h"
 #include "client/fetch/on_error.h"
+#include "client/loader/decode_spec.h"
 #include "client/loader/ragged_tensor.h"
 #include "client/loader/slot_allocator.h"
 #include "client/loader/tensor_view.h"
 #include "client/plan/cursor.h"
 #include "client/plan/plan_options.h"
 #include "client/transport/network_options.h"
-#include "proto/decode_spec.pb.h"
 #include "records/dataset/manifest.h"
 #include "records/image/image_note.h"
 
@@ -54,14 +53,17 @@ struct LoaderOptions {
   NetworkOptions network;  // TLS, token and shared memory for servers other than "local:".
   // Folder of the shards for "local:"; empty: the manifest's own folder.
   std::string data_root;
-  v1::DecodeSpec spec;  // With at least one tensor: LoadSpec() of records/decode/spec.h.
-  // The name of the spec (SpecChoice::name), for errors about records that contradict it. If it is
-  // empty, these errors do not name the spec.
+  DecodeSpec spec;  // With at least one tensor.
+  // The name of the spec, for errors about records that contradict it. If it is empty, these errors
+  // do not name the spec.
   std::string spec_name;
+  // The type of unpacked bits, such as chess planes. Other numbers keep their types.
   WireDtype dtype = WireDtype::kI8;
   PlanOptions plan;
   uint64_t global_batch_size = 256;  // Rows of a step, summed over all ranks.
-  Remainder remainder = Remainder::kDrop;
+  // The rule for the rows after an epoch's last full step. Absent: kShort for the holdout split, so
+  // that an evaluation reads every row, and kDrop for the others.
+  std::optional<Remainder> remainder = std::nullopt;
   uint64_t epochs = 1;     // 0 means no end.
   uint64_t max_steps = 0;  // 0 means no limit.
   uint32_t rank = 0;
@@ -92,6 +94,11 @@ struct LoaderOptions {
   // Gets the spans of its threads and of those of "local:". May be null.
   SpanSink* spans = nullptr;
 
+  // For debugging: fills the memory of released batches with 0xff, which are NaN and -1, and fills
+  // it with rows only when the next batch is released. AddressSanitizer reports each access to it.
+  // Takes one slot more.
+  bool check_views = false;
+
   // The checks that Open() makes first. kInvalidArgument: the message names the option and the
   // values that it accepts. Open() checks the numbers that depend on the data.
   absl::Status Validate() const;
@@ -109,7 +116,10 @@ class Batch {
   Batch(Batch&&) noexcept;
   Batch& operator=(Batch&&) noexcept;
 
-  uint64_t step() const;       // Number of steps that this loader handed out before it.
+  uint64_t step() const;  // Number of steps that this loader handed out before it.
+  // Number of steps before it in a run that began at epoch 0, so that it goes on after a resume. If
+  // the run had another global_batch_size, it is as if this one had been used throughout.
+  uint64_t global_step() const;
   uint64_t epoch() const;      // Epoch of the global batch's first row.
   uint64_t position() const;   // Position of that row in its epoch.
   uint64_t first_row() const;  // Index in the global batch of this rank's first row.
@@ -119,6 +129,14 @@ class Batch {
   std::span<const TensorView> tensors() const;
   // The tensor with that name, or null.
   const TensorView* tensor(absl::string_view name) const;
+  // The elements of all rows of the tensor with that name. kNotFound: there is none; the message
+  // lists the names. kInvalidArgument: its elements are not of type T (TensorView::as()).
+  template <typename T>
+  absl::StatusOr<std::span<const T>> Values(absl::string_view name) const {
+    absl::StatusOr<const TensorView*> found = Find(name, ElementDtype<T>());
+    if (!found.ok()) return found.status();
+    return (*found)->template as<T>();
+  }
   // Returns the rows of a tensor without their padding, as a copy that this call makes. The spec
   // must give the tensor `ragged`, or `pad` with a length_tensor. kNotFound: no tensor has that
   // name. kInvalidArgument: no tensor has its lengths.
@@ -135,6 +153,8 @@ class Batch {
  private:
   friend class Loader;
   const Slot& slot() const;
+  absl::Status NoSuchTensor(absl::string_view name) const;
+  absl::StatusOr<const TensorView*> Find(absl::string_view name, Dtype dtype) const;
   Slot* slot_ = nullptr;
 };
 
@@ -212,7 +232,14 @@ class Loader {
   //   kPermissionDenied    "local:" may not read the data root, or a shard's path that is absolute
   //   kResourceExhausted   no memory for a slot, no thread, or a row larger than servers send
   static absl::StatusOr<std::unique_ptr<Loader>> Open(LoaderOptions options);
-  // REQUIRES: every batch was destroyed.
+  // Opens the dataset at a path, and sets options.manifest: a manifest, a folder (which is indexed
+  // if it has no manifest.pb), or "server:PATH" on the servers. If options.spec has no tensors,
+  // uses the spec that the manifest stores, or makes one from the records' features; options.report
+  // says so. Other errors are those of reading and indexing: the path is missing, no dataset, or
+  // damaged.
+  static absl::StatusOr<std::unique_ptr<Loader>> Open(const std::string& dataset,
+                                                      LoaderOptions options = {});
+  // REQUIRES: every batch was destroyed. Otherwise the program aborts with a message.
   virtual ~Loader() = default;
 
   // Blocks until a batch is ready. Blocks for ever if all stats().slots of them are held and none

@@ -34,6 +34,11 @@ bool IsOneBytesValue(const FeatureSummary& summary, absl::string_view name) {
 
 }  // namespace
 
+Remainder RemainderOf(const LoaderOptions& options) {
+  const bool evaluates = options.plan.split == Split::kHoldout;
+  return options.remainder.value_or(evaluates ? Remainder::kShort : Remainder::kDrop);
+}
+
 absl::StatusOr<Plan> MakePlan(const LoaderOptions& options) {
   const Manifest& manifest = *options.manifest;
   absl::StatusOr<Plan> plan =
@@ -44,7 +49,7 @@ absl::StatusOr<Plan> MakePlan(const LoaderOptions& options) {
 
 absl::StatusOr<Steps> MakeSteps(const LoaderOptions& options, const Plan& plan) {
   const StepOptions of_all = {.global_batch_size = options.global_batch_size,
-                              .remainder = options.remainder,
+                              .remainder = RemainderOf(options),
                               .epochs = options.epochs,
                               .rank = options.rank,
                               .world_size = options.world_size};
@@ -64,19 +69,21 @@ absl::StatusOr<LoaderParts> MakeParts(const LoaderOptions& options) {
   PENSTOCK_RETURN_IF_ERROR(options.Validate());
   PENSTOCK_ASSIGN_OR_RETURN(Plan plan, MakePlan(options));
   PENSTOCK_ASSIGN_OR_RETURN(const Steps steps, MakeSteps(options, plan));
-  PENSTOCK_ASSIGN_OR_RETURN(Program program, Program::Compile(options.spec, options.dtype));
+  PENSTOCK_ASSIGN_OR_RETURN(Program program,
+                            Program::Compile(options.spec.message(), options.dtype));
   PENSTOCK_RETURN_IF_ERROR(CheckRowSize(program, options.dtype, options.record_ids));
   return LoaderParts{std::move(plan), steps, std::move(program)};
 }
 
 uint32_t NumSlotsOf(const LoaderOptions& options, size_t slot_bytes, const Steps& steps) {
   const uint64_t most = options.max_steps > 0 ? options.max_steps : steps.num_steps();
-  return NumSlots(options.look_ahead_bytes, slot_bytes, std::min(most, steps.num_steps()));
+  return NumSlots(options.look_ahead_bytes, slot_bytes, std::min(most, steps.num_steps())) +
+         options.check_views;
 }
 
 StreamOptions MakeStreamOptions(const LoaderOptions& options) {
   StreamOptions stream;
-  stream.spec = options.spec;
+  stream.spec = options.spec.message();
   stream.record_ids = options.record_ids;
   stream.checksums = options.checksums;
   stream.holdout_feature = options.manifest->holdout().feature;

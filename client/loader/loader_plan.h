@@ -14,6 +14,9 @@ namespace penstock {
 // Fails as Plan::Create() does. REQUIRES: options.manifest is not null.
 absl::StatusOr<Plan> MakePlan(const LoaderOptions& options);
 
+// The rule of options.remainder, or the default for the split.
+Remainder RemainderOf(const LoaderOptions& options);
+
 // A status has a payload of this name if options.start caused it.
 inline constexpr char kCursorPayload[] = "penstock/cursor";
 

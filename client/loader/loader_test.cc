@@ -1,5 +1,6 @@
 #include "client/loader/loader.h"
 
+#include <numeric>
 #include <thread>
 
 #include "absl/time/clock.h"
@@ -27,6 +28,7 @@ using ::testing::IsSupersetOf;
 using ::testing::Lt;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAreArray;
 
 // Everything that a loader handed out until its end.
 struct Read {
@@ -169,6 +171,52 @@ TEST_F(LoaderTest, ContinuesAfterAnyCursor) {
   }
 }
 
+TEST_F(LoaderTest, AResumedLoaderCountsTheStepsOfTheRun) {
+  options_.epochs = 2;
+  Batch batch;
+  std::vector<Cursor> cursors;
+  const auto loader = Loader::Open(options_).value();
+  while (loader->Next(batch).value()) {
+    EXPECT_EQ(batch.global_step(), batch.step());
+    cursors.push_back(batch.cursor());
+  }
+  options_.start = cursors[40];
+  const auto resumed = Loader::Open(options_).value();
+  for (uint64_t step = 0; resumed->Next(batch).value(); ++step) {
+    EXPECT_EQ(batch.step(), step);
+    EXPECT_EQ(batch.global_step(), 41 + step);
+  }
+}
+
+TEST_F(LoaderTest, AnEvaluationReadsEveryRowByDefault) {
+  options_.remainder = std::nullopt;
+  options_.global_batch_size = 256;
+  EXPECT_EQ(ReadAll(options_).records.size(), 1800u - 1800 % 256);
+  const ChessDataset data({.shards = 1, .holdout_threshold = uint32_t{1} << 31});
+  options_ = data.Options();
+  options_.plan.split = Split::kHoldout;
+  options_.remainder = std::nullopt;
+  EXPECT_EQ(ReadAll(options_).records.size(), data.manifest()->num_records(Split::kHoldout));
+}
+
+TEST_F(LoaderTest, OpensAPathWithTheSpecOfItsRecords) {
+  LoaderOptions options = options_;
+  options.manifest = nullptr;
+  std::vector<uint64_t> all(1800);
+  std::iota(all.begin(), all.end(), 0);
+  options.spec = DecodeSpec();
+  options.record_ids = true;
+  for (const char* name : {"", "/manifest.pb"}) {
+    ASSERT_OK_AND_ASSIGN(const auto loader, Loader::Open(data_.folder() + name, options));
+    EXPECT_THAT(ReadAll(*loader).records, UnorderedElementsAreArray(all));
+  }
+  EXPECT_THAT(Loader::Open(data_.folder() + "/nothing", options).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nothing")));
+  options.spec = DecodeSpec::Parse("tensor { name: 's' number { feature: 'x' count: 1 } }").value();
+  EXPECT_THAT(Loader::Open(data_.folder(), options).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'x'")));
+}
+
 TEST_F(LoaderTest, SplitsPartTheRecords) {
   ChessDataset data({.shards = 2,
                      .chunks_per_shard = 10,
@@ -202,6 +250,14 @@ TEST_F(LoaderTest, BatchesNameTheirTensors) {
   EXPECT_EQ(batch.tensor("planes")->bytes.size(), 64u * 8 * 8 * 24 * 4);
   EXPECT_THAT(batch.tensor("planes")->shape, ::testing::ElementsAre(8, 8, 24));
   EXPECT_EQ(batch.tensor("nothing"), nullptr);
+  EXPECT_THAT(batch.Values<float>("score"), IsOkAndHolds(SizeIs(64)));
+  EXPECT_EQ(batch.Values<float>("score")->data(), batch.tensor("score")->as<float>().data());
+  EXPECT_THAT(batch.Values<float>("scores"),
+              StatusIs(absl::StatusCode::kNotFound,
+                       AllOf(HasSubstr("'scores'"), HasSubstr("planes, flags, score"))));
+  EXPECT_THAT(batch.Values<int8_t>("score"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                      HasSubstr("'score' has elements of type f32, "
+                                                                "not i8")));
   EXPECT_TRUE(batch.record_ids().empty());
   for (const TensorView& tensor : batch.tensors()) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.bytes.data()) % 64, 0u);
@@ -441,8 +497,9 @@ TEST_F(LoaderTest, RefusesWrongOptions) {
   bad.manifest = nullptr;
   EXPECT_THAT(OpenStatus(bad), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("manifest")));
   bad = options_;
-  bad.spec.Clear();
-  EXPECT_THAT(OpenStatus(bad), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("LoadSpec")));
+  bad.spec = DecodeSpec();
+  EXPECT_THAT(OpenStatus(bad),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("DecodeSpec::Load")));
   bad = options_;
   bad.global_batch_size = 2;
   bad.world_size = 3;
@@ -516,11 +573,13 @@ TEST_F(LoaderTest, TheFirstRecordsThatCannotBeDecodedAreNamed) {
 // The row would be no smaller on another server, or at a later time.
 TEST_F(LoaderTest, ARowThatNoServerSendsIsRefusedBeforeAnyIsAsked) {
   options_.dtype = WireDtype::kF64;
-  options_.spec.add_tensor()->set_name("large");
-  v1::Bits& bits = *options_.spec.mutable_tensor()->rbegin()->mutable_bits();
+  v1::DecodeSpec spec = options_.spec.message();
+  spec.add_tensor()->set_name("large");
+  v1::Bits& bits = *spec.mutable_tensor()->rbegin()->mutable_bits();
   bits.set_feature("e");
   bits.set_feature_bytes(1 << 16);
   bits.add_dims(1 << 19);
+  options_.spec = spec;
   EXPECT_THAT(OpenStatus(options_), StatusIs(absl::StatusCode::kResourceExhausted,
                                              AllOf(HasSubstr("as f64 one row has"),
                                                    HasSubstr("tensor is 'large', f64 [524288]"))));

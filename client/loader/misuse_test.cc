@@ -11,10 +11,11 @@
 
 #include "absl/strings/match.h"
 #include "client/loader/loader.h"
+#include "client/loader/testing/batch_digest.h"
 #include "client/loader/testing/chess_dataset.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/decode/spec.h"
+#include "tests/sanitized.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
@@ -76,7 +77,8 @@ TEST_F(MisuseTest, AChildOfForkIsRefusedAndMayDestroyTheLoader) {
     held = Batch();
     loader.reset();
     return absl::IsFailedPrecondition(next) && absl::IsFailedPrecondition(open) && empty &&
-           absl::StrContains(next.message(), "child") && absl::StrContains(open.message(), "fork()");
+           absl::StrContains(next.message(), "child") &&
+           absl::StrContains(open.message(), "fork()");
   };
   EXPECT_EQ(InChild(use), 0);
   EXPECT_THAT(loader->Next(held), IsOkAndHolds(true));
@@ -96,8 +98,8 @@ TEST_F(MisuseTest, AChildMayOpenALoaderIfNoneWasOpenAtFork) {
 TEST_F(MisuseTest, AReportThatThrowsEndsTheLoader) {
   ASSERT_OK_AND_ASSIGN(
       options_.spec,
-      ParseSpec("tensor { name: 'x' image { feature: 'd' resize { height: 8 width: 8 } } }",
-                "test"));
+      DecodeSpec::Parse("tensor { name: 'x' image { feature: 'd' resize { height: 8 width: 8 } } }",
+                        "test"));
   options_.on_error = OnError::kReplace;
   for (const bool standard : {true, false}) {
     options_.report = [standard](absl::string_view) {
@@ -164,6 +166,58 @@ TEST_F(MisuseTest, AWaitThatCannotEndEndsAtItsTimeout) {
   held.clear();
   EXPECT_THAT(loader->Next(next, absl::Minutes(1)), IsOkAndHolds(true));
   EXPECT_EQ(next.step(), 2u);
+}
+
+// Each of these children opens a loader of its own.
+class MisuseDeathTest : public MisuseTest {
+ protected:
+  MisuseDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(MisuseDeathTest, ABatchThatOutlivesItsLoaderIsNamed) {
+  const auto use = [this] {
+    Batch batch;
+    auto loader = Loader::Open(options_).value();
+    (void)loader->Next(batch);
+    loader.reset();
+  };
+  EXPECT_DEATH(use(), "1 batches of a loader outlive it");
+}
+
+TEST_F(MisuseDeathTest, ElementsOfAnotherTypeAreNamed) {
+  TensorView tensor;
+  tensor.name = "score";
+  tensor.dtype = Dtype::kF32;
+  EXPECT_DEATH(tensor.as<double>(), "tensor 'score' has elements of type f32, not f64");
+}
+
+TEST_F(MisuseDeathTest, AViewOfAnOldBatchIsFound) {
+  options_.check_views = true;
+  const auto read = [this] {
+    auto loader = Loader::Open(options_).value();
+    Batch batch;
+    (void)loader->Next(batch);
+    const std::span<const uint8_t> old = batch.tensors().front().bytes;
+    (void)loader->Next(batch);
+    if (old[0] == 0xff && old.back() == 0xff) std::abort();
+  };
+#ifdef PENSTOCK_SANITIZED
+  EXPECT_DEATH(read(), "use-after-poison");
+#else
+  EXPECT_DEATH(read(), "");
+#endif
+}
+
+TEST_F(MisuseTest, CheckedViewsChangeNoRow) {
+  BatchDigest expected, checked;
+  for (const bool check : {false, true}) {
+    options_.check_views = check;
+    options_.look_ahead_bytes = 1;
+    ASSERT_OK_AND_ASSIGN(const auto loader, Loader::Open(options_));
+    EXPECT_EQ(loader->stats().slots, check ? 3u : 2u);
+    for (Batch batch; loader->Next(batch).value();) (check ? checked : expected).Add(batch);
+  }
+  EXPECT_EQ(checked.Hex(), expected.Hex());
 }
 
 }  // namespace

@@ -95,6 +95,14 @@ uint64_t Steps::CountSteps() const {
   return Saturate((rows + batch - 1) / batch);
 }
 
+uint64_t Steps::steps_before() const {
+  const uint64_t batch = options_.global_batch_size;
+  if (options_.remainder == Remainder::kCarry) {
+    return Saturate((Wide{start_.epoch} * epoch_rows_ + start_.position + batch - 1) / batch);
+  }
+  return Saturate(Wide{start_.epoch} * StepsOf(epoch_rows_) + CeilDiv(start_.position, batch));
+}
+
 uint64_t Steps::steps_per_epoch() const { return StepsOf(epoch_rows_); }
 
 uint64_t Steps::max_rank_rows() const {

@@ -68,6 +68,8 @@ class Steps {
 
   // 2^64 - 1 if the steps have no end.
   uint64_t num_steps() const { return num_steps_; }
+  // Number of steps from the beginning of epoch 0 to `start`, with these options.
+  uint64_t steps_before() const;
   // Number of steps that begin in an epoch that is read from its start.
   uint64_t steps_per_epoch() const;
   // Maximum number of rows that any rank has in any step: ceil(B/R). A rank can have more rows of a

@@ -271,5 +271,19 @@ TEST(StepsTest, RefusesAStartBeyondTheData) {
   }
 }
 
+TEST(StepsTest, AResumedRunCountsOn) {
+  std::mt19937_64 random(6);
+  for (int i = 0; i < 200; ++i) {
+    Case c = RandomCase(random);
+    c.start = {};
+    const Steps whole = MakeSteps(c);
+    EXPECT_EQ(whole.steps_before(), 0u);
+    for (uint64_t step = 0; step < whole.num_steps(); ++step) {
+      c.start = whole.At(step).end;
+      ASSERT_EQ(MakeSteps(c).steps_before(), step + 1);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace penstock

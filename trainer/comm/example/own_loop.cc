@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "trainer/comm/verbs.h"
+#include "penstock/trainer/comm/verbs.h"
 
 namespace {
 
