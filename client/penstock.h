@@ -3,6 +3,7 @@
 #define PENSTOCK_CLIENT_PENSTOCK_H_
 
 #include "client/loader/loader.h"
+#include "client/loader/packed_bits.h"
 #include "penstock/version.h"
 
 #endif  // PENSTOCK_CLIENT_PENSTOCK_H_

@@ -25,7 +25,7 @@ endfunction()
 set(PENSTOCK_PUBLIC_HEADERS
   base/dtype.h base/io/byte_source.h base/mutex.h base/process/environment.h base/span_sink.h
   client/fetch/on_error.h client/loader/decode_spec.h client/loader/loader.h
-  client/loader/ragged_tensor.h client/loader/slot_allocator.h
+  client/loader/packed_bit.h client/loader/packed_bits.h client/loader/ragged_tensor.h client/loader/slot_allocator.h
   client/loader/tensor_view.h client/penstock.h client/plan/cursor.h client/plan/plan_options.h
   client/transport/network_options.h records/container/container.h records/dataset/feature_info.h
   records/dataset/manifest.h records/dataset/split.h records/format/compression.h

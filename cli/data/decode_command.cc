@@ -119,6 +119,7 @@ uint64_t BatchRows(std::span<const TensorInfo> tensors) {
 // Makes the options for reading all records in file order, in this process.
 absl::StatusOr<LoaderOptions> MakeLoaderOptions(const DecodeFlags& flags) {
   LoaderOptions options;
+  options.messages_name_flags = true;
   PENSTOCK_ASSIGN_OR_RETURN(options.dtype, ParseWireDtype(flags.dtype));
   PENSTOCK_ASSIGN_OR_RETURN(options.plan.split, ParseSplit(flags.split));
   PENSTOCK_ASSIGN_OR_RETURN(options.spec, LoadNamedSpec(flags.spec));

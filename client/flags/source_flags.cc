@@ -119,6 +119,7 @@ void AddOneReadFlags(CLI::App& app, SourceFlags& flags) {
 }
 
 absl::Status FillLoaderOptions(const SourceFlags& flags, LoaderOptions& options) {
+  options.messages_name_flags = true;
   options.servers = flags.servers;
   options.data_root = flags.data_root;
   FillPlan(flags, options.plan);

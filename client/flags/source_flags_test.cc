@@ -43,7 +43,8 @@ TEST_F(SourceFlagsTest, AreTheLoadersOwnDefaults) {
   EXPECT_EQ(options.plan.lanes, defaults.plan.lanes);
   EXPECT_EQ(options.plan.window_chunks, defaults.plan.window_chunks);
   EXPECT_EQ(options.plan.shuffle, defaults.plan.shuffle);
-  EXPECT_EQ(options.remainder, defaults.remainder);
+  EXPECT_EQ(options.remainder,
+            Remainder::kDrop);  // Whatever the split; programs say what is left out.
   EXPECT_EQ(options.look_ahead_bytes, defaults.look_ahead_bytes);
   EXPECT_EQ(options.server_timeout, defaults.server_timeout);
   EXPECT_EQ(options.network.shared_memory, defaults.network.shared_memory);

@@ -25,7 +25,8 @@ class DecodeSpec {
   // kInvalidArgument: the file is no decode spec; the message has line and column.
   static absl::StatusOr<DecodeSpec> Load(absl::string_view name_or_file);
   // Parses the text of such a file. `source` names it in errors.
-  static absl::StatusOr<DecodeSpec> Parse(absl::string_view text, absl::string_view source = "spec");
+  static absl::StatusOr<DecodeSpec> Parse(absl::string_view text,
+                                          absl::string_view source = "spec");
 
   // Whether it has no tensors.
   bool empty() const;

@@ -204,7 +204,7 @@ TEST_F(LoaderDamageTest, IsNamedWithTheServersThatAgree) {
   EXPECT_THAT(ReadAll(),
               StatusIs(absl::StatusCode::kDataLoss,
                        AllOf(HasSubstr(shard_), HasSubstr("record 0 (record 510 of the shard)"),
-                             HasSubstr("a:1"), HasSubstr("b:1"), HasSubstr("--on-error replace"))));
+                             HasSubstr("a:1"), HasSubstr("b:1"), HasSubstr("on_error kReplace"))));
 }
 
 TEST_F(LoaderDamageTest, IsNamedByTheOnlyServerToo) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "client/loader/option_names.h"
 
 namespace penstock {
 namespace {
@@ -41,8 +42,8 @@ absl::Status ForkGuard::CheckProcess() {
       "exec() after fork()"));
 }
 
-ForkGuard::ForkGuard(std::unique_ptr<Loader> loader)
-    : loader_(std::move(loader)), process_(getpid()) {
+ForkGuard::ForkGuard(std::unique_ptr<Loader> loader, bool messages_name_flags)
+    : loader_(std::move(loader)), process_(getpid()), messages_name_flags_(messages_name_flags) {
   Opened().process = process_;
   ++Opened().number;
 }
@@ -63,19 +64,24 @@ absl::Status ForkGuard::Here() const {
       " is a child of it and has none of its threads. Call fork() before you open a loader"));
 }
 
+absl::StatusOr<bool> ForkGuard::Named(absl::StatusOr<bool> result) const {
+  if (result.ok() || messages_name_flags_) return result;
+  return NameMembers(result.status());
+}
+
 absl::StatusOr<bool> ForkGuard::Next(Batch& batch) {
   PENSTOCK_RETURN_IF_ERROR(Here());
-  return loader_->Next(batch);
+  return Named(loader_->Next(batch));
 }
 
 absl::StatusOr<bool> ForkGuard::Next(Batch& batch, absl::Duration timeout) {
   PENSTOCK_RETURN_IF_ERROR(Here());
-  return loader_->Next(batch, timeout);
+  return Named(loader_->Next(batch, timeout));
 }
 
 absl::StatusOr<bool> ForkGuard::Take(Batch& batch) {
   PENSTOCK_RETURN_IF_ERROR(Here());
-  return loader_->Take(batch);
+  return Named(loader_->Take(batch));
 }
 
 void ForkGuard::NoteWaiting(uint64_t step) {

@@ -20,7 +20,8 @@ class ForkGuard final : public Loader {
   // gRPC and the memory that loaders share do not work in it.
   static absl::Status CheckProcess();
 
-  explicit ForkGuard(std::unique_ptr<Loader> loader);
+  // Errors pass through NameMembers(), unless `messages_name_flags`.
+  ForkGuard(std::unique_ptr<Loader> loader, bool messages_name_flags);
   ~ForkGuard() override;
 
   absl::StatusOr<bool> Next(Batch& batch) override;
@@ -37,9 +38,11 @@ class ForkGuard final : public Loader {
  private:
   // OK in the process that opened the loader.
   absl::Status Here() const;
+  absl::StatusOr<bool> Named(absl::StatusOr<bool> result) const;
 
   std::unique_ptr<Loader> loader_;
   const pid_t process_;
+  const bool messages_name_flags_;
 };
 
 }  // namespace penstock

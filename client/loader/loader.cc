@@ -10,6 +10,7 @@
 #include "client/loader/fork_guard.h"
 #include "client/loader/loader_plan.h"
 #include "client/loader/open_with_transports.h"
+#include "client/loader/option_names.h"
 #include "client/loader/slot_layout.h"
 #include "client/loader/transports.h"
 #include "client/loader/window_message.h"
@@ -159,10 +160,16 @@ namespace {
 absl::StatusOr<std::unique_ptr<Loader>> OpenWithServers(LoaderOptions options, Servers servers) {
   PENSTOCK_RETURN_IF_ERROR(ForkGuard::CheckProcess());
   PENSTOCK_ASSIGN_OR_RETURN(LoaderParts parts, MakeParts(options));
+  const bool messages_name_flags = options.messages_name_flags;
+  if (options.report && !messages_name_flags) {
+    options.report = [report = std::move(options.report)](absl::string_view message) {
+      report(NameMembers(message));
+    };
+  }
   auto loader = std::make_unique<DrivenLoader>(std::move(options), std::move(servers),
                                                std::move(parts.plan), parts.steps, parts.program);
   PENSTOCK_RETURN_IF_ERROR(loader->Start());
-  return std::make_unique<ForkGuard>(std::move(loader));
+  return std::make_unique<ForkGuard>(std::move(loader), messages_name_flags);
 }
 
 TransportFactory FactoryOf(const LoaderOptions& options) {
@@ -188,7 +195,9 @@ absl::StatusOr<std::unique_ptr<Loader>> OpenWithSource(LoaderOptions options,
   return OpenWithServers(std::move(options), {{}, std::move(factory), std::move(source)});
 }
 
-absl::StatusOr<std::unique_ptr<Loader>> Loader::Open(LoaderOptions options) {
+namespace {
+
+absl::StatusOr<std::unique_ptr<Loader>> OpenFromList(LoaderOptions options) {
   PENSTOCK_RETURN_IF_ERROR(options.Validate());
   PENSTOCK_RETURN_IF_ERROR(ForkGuard::CheckProcess());
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<ServerTerm> terms, ParseServerList(options.servers));
@@ -205,6 +214,15 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Open(LoaderOptions options) {
     PENSTOCK_ASSIGN_OR_RETURN(servers.source, MakeServerSource(options.servers));
   }
   return OpenWithServers(std::move(options), std::move(servers));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Loader>> Loader::Open(LoaderOptions options) {
+  const bool messages_name_flags = options.messages_name_flags;
+  absl::StatusOr<std::unique_ptr<Loader>> loader = OpenFromList(std::move(options));
+  if (loader.ok() || messages_name_flags) return loader;
+  return NameMembers(loader.status());
 }
 
 }  // namespace penstock

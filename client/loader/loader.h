@@ -94,6 +94,9 @@ struct LoaderOptions {
   // Gets the spans of its threads and of those of "local:". May be null.
   SpanSink* spans = nullptr;
 
+  // Messages name command-line options (--lanes) instead of these members (plan.lanes). For
+  // Penstock's own programs.
+  bool messages_name_flags = false;
   // For debugging: fills the memory of released batches with 0xff, which are NaN and -1, and fills
   // it with rows only when the next batch is released. AddressSanitizer reports each access to it.
   // Takes one slot more.

@@ -431,7 +431,7 @@ TEST_F(LoaderTest, LocalReadsNoAbsolutePathUnlessItIsToldTo) {
   EXPECT_THAT(OpenStatus(options_),
               StatusIs(absl::StatusCode::kPermissionDenied,
                        AllOf(HasSubstr("local: the path of shard '" + data_.folder()),
-                             HasSubstr("is absolute"), HasSubstr("--data-root /"))));
+                             HasSubstr("is absolute"), HasSubstr("give data_root /"))));
   options_.data_root = "/";
   EXPECT_EQ(ReadAll(options_).records.size(), expected.records.size());
 }
@@ -489,7 +489,7 @@ TEST_F(LoaderTest, NamesTheFolderThatHasNoShards) {
   EXPECT_THAT(loader->Next(batch),
               StatusIs(absl::StatusCode::kNotFound,
                        AllOf(HasSubstr("local: shard '"), HasSubstr(" in " + empty.path() + "; "),
-                             HasSubstr("--data-root"))));
+                             HasSubstr("relative to data_root"))));
 }
 
 TEST_F(LoaderTest, RefusesWrongOptions) {
@@ -545,11 +545,13 @@ TEST_F(LoaderTest, WhereNoRecordCanBeDecodedTheSpecIsToBlame) {
   options_.report = [&reports](absl::string_view report) { reports.emplace_back(report); };
   ASSERT_OK_AND_ASSIGN(auto loader, Loader::Open(options_));
   Batch batch;
-  EXPECT_THAT(loader->Next(batch),
-              StatusIs(absl::StatusCode::kDataLoss,
-                       AllOf(HasSubstr("the decode spec (--spec) does not fit these records: "),
-                             HasSubstr("(local: "), HasSubstr("No bytes are damaged"),
-                             Not(HasSubstr("--exclude-corrupt")))));
+  EXPECT_THAT(
+      loader->Next(batch),
+      StatusIs(
+          absl::StatusCode::kDataLoss,
+          AllOf(HasSubstr("the decode spec (LoaderOptions::spec) does not fit these records: "),
+                HasSubstr("(local: "), HasSubstr("No bytes are damaged"),
+                Not(HasSubstr("--exclude-corrupt")))));
   loader.reset();
   EXPECT_THAT(reports, Contains(HasSubstr("replaces all rows of the window")).Times(Lt(4)));
 }

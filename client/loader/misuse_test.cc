@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "client/loader/loader.h"
+#include "client/loader/option_names.h"
 #include "client/loader/testing/batch_digest.h"
 #include "client/loader/testing/chess_dataset.h"
 #include "gmock/gmock.h"
@@ -22,6 +23,7 @@ namespace penstock {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Returns one allocation, moved by `offset` bytes, or null.
 class BadAllocator final : public SlotAllocator {
@@ -147,6 +149,29 @@ TEST_F(MisuseTest, ValuesThatAreNoEnumeratorsAreRefused) {
   options_.on_error = static_cast<OnError>(2);
   EXPECT_THAT(OpenStatus(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("on_error is 2")));
+}
+
+TEST_F(MisuseTest, ErrorsNameTheOptionsThatThisProgramHas) {
+  options_.plan.lanes = 0;
+  EXPECT_THAT(OpenStatus(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("plan.lanes is 0")));
+  options_.messages_name_flags = true;
+  EXPECT_THAT(OpenStatus(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--lanes is 0")));
+  options_ = data_.Options();
+  options_.start = Cursor();
+  EXPECT_THAT(OpenStatus().ToString(), Not(HasSubstr("[")));
+}
+
+TEST_F(MisuseTest, NamesOfOptionsAreReplacedAsWholeWords) {
+  EXPECT_EQ(NameMembers("give --tls-ca, or drop --tls; (--spec names another)"),
+            "give network.tls->ca_file, or drop network.tls; (spec names another)");
+  EXPECT_EQ(NameMembers("--remainder short"), "remainder kShort");
+  EXPECT_EQ(NameMembers("--lanes"), "plan.lanes");
+  for (const char* kept : {"relative to the servers' --data-root", "--specs", "--spec-file",
+                           "the server's --tls-cert file", "index with --chunk-size", "--", ""}) {
+    EXPECT_EQ(NameMembers(kept), kept);
+  }
 }
 
 // All slots are held, so no batch can become ready.

@@ -10,7 +10,7 @@
 namespace penstock {
 
 // Called while a loader opens and while it is destroyed, by one thread at a time. A trainer passes
-// an allocator of pinned memory, so that the loader needs no CUDA.
+// an allocator of pinned memory, so that the loader needs no CUDA (docs/guides/pinned_memory.md).
 class SlotAllocator {
  public:
   virtual ~SlotAllocator() = default;

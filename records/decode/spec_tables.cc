@@ -1,12 +1,9 @@
 #include "records/decode/spec_tables.h"
 
 namespace penstock {
-namespace {
 
-// Returns the place where each output element is stored, in the order of the elements. REQUIRES:
-// `bits` has been checked.
-std::vector<BitSource> MapElements(const v1::Bits& bits, size_t size,
-                                   std::span<const uint32_t> transpose) {
+std::vector<BitSource> BitSourcesOf(const v1::Bits& bits, size_t size,
+                                    std::span<const uint32_t> transpose) {
   const size_t axes = transpose.size();
   std::vector<uint32_t> stride(axes, 1);  // Number of bits between neighbours on each stored axis.
   for (size_t i = axes - 1; i > 0; --i) {
@@ -35,13 +32,11 @@ std::vector<BitSource> MapElements(const v1::Bits& bits, size_t size,
   return elements;
 }
 
-}  // namespace
-
 std::shared_ptr<const BitTable> SpecTables::Get(size_t place, const v1::Bits& bits, size_t size,
                                                 std::span<const uint32_t> transpose) {
   if (place == tables_.size()) {
     tables_.push_back(std::make_shared<const BitTable>(
-        BuildBitTable(MapElements(bits, size, transpose), bits.feature_bytes(),
+        BuildBitTable(BitSourcesOf(bits, size, transpose), bits.feature_bytes(),
                       kMaxByteTables - num_byte_tables_)));
     num_byte_tables_ += tables_.back()->byte_tables.size();
   }

@@ -13,6 +13,11 @@
 
 namespace penstock {
 
+// Returns the place where each output element is stored, in the order of the elements. REQUIRES:
+// `bits` has been checked, and has `size` elements; output axis i is stored axis transpose[i].
+std::vector<BitSource> BitSourcesOf(const v1::Bits& bits, size_t size,
+                                    std::span<const uint32_t> transpose);
+
 // The bit tables of one spec, which are the same for every wire dtype. Not thread-safe.
 class SpecTables {
  public:

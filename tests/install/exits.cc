@@ -1,5 +1,5 @@
-// exits WAY MANIFEST: ends in several ways while a loader is open, as programs of users do. The exit
-// code is 3.
+// exits WAY MANIFEST: ends in several ways while a loader is open, as programs of users do. The
+// exit code is 3.
 #include <cstdlib>
 #include <cstring>
 #include <iostream>

@@ -54,10 +54,14 @@ cp -r "$source_dir/sample" "$work/sample"
 "$work/build/mean_score" "$work/sample/manifest.pb" | tee "$work/out"
 grep -Eq '^[0-9]{4,} positions, mean score -?0\.[0-9]+$' "$work/out"
 
-# Each block of C++ in the documentation compiles as it stands.
+# Each block of C++ in the documentation compiles as it stands; those of CUDA do where nvcc is found.
 python3 "$source_dir/tests/install/cpp_blocks.py" "$source_dir" "$work/blocks" >"$work/blocks.list"
 while read -r block; do
-  g++ -std=c++20 -Wall -Werror -fsyntax-only -I "$work/prefix/include" "$block"
+  if [[ $block != *.cu ]]; then
+    g++ -std=c++20 -Wall -Werror -fsyntax-only -I "$work/prefix/include" "$block"
+  elif command -v nvcc >/dev/null; then
+    nvcc -std=c++20 -I "$work/prefix/include" -c "$block" -o "$block.o"
+  fi
 done <"$work/blocks.list"
 
 # A program that ends while a loader is open, built with pkg-config.
