@@ -30,6 +30,7 @@ class EngineSessions final : public SessionSource {
         .credit_bytes = kCreditPerPartByte * engine_->options().limits.session_part_bytes};
   }
   EngineStats stats() const override { return engine_->stats(); }
+  uint64_t working_bytes() const override { return engine_->image_bytes(); }
 
  private:
   const std::unique_ptr<Engine> engine_;

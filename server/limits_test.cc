@@ -135,6 +135,56 @@ TEST_F(LimitsTest, AStreamWhoseWindowsWaitForMemoryHearsOfIt) {
   EXPECT_OK(End(*stream));
 }
 
+TEST_F(LimitsTest, AStreamWhoseRequestsWaitForAThreadHearsOfItWhileThreadsWork) {
+  std::atomic<bool> decoding = false, stuck = false;
+  std::atomic<uint64_t> looks = 0;
+  const auto stats = [&] {
+    const uint64_t look = ++looks;
+    return SessionStats{.queued = true,
+                        .decoding_jobs = decoding ? 1u : 0u,
+                        .finished_jobs = stuck || decoding ? 1 : look};
+  };
+  StartServer({.hello_timeout = absl::Seconds(1)}, "", {.on_stats = stats});
+  grpc::ClientContext context;
+  auto stream = Begin(context);
+  v1::ServerMessage said;
+  for (const bool decodes : {false, true}) {
+    decoding = decodes;
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(stream->Read(&said));
+      EXPECT_TRUE(said.credit().working());
+      EXPECT_EQ(said.credit().bytes(), FakeSessions::kCredit);
+    }
+  }
+  stuck = true;
+  decoding = false;
+  for (const uint64_t begin = looks; looks < begin + 4;) absl::SleepFor(absl::Milliseconds(10));
+  stream->WritesDone();
+  // What was said before the threads got stuck is all that comes.
+  int more = 0;
+  while (stream->Read(&said)) ++more;
+  EXPECT_LE(more, 2);
+  EXPECT_OK(stream->Finish().ok() ? absl::OkStatus() : absl::InternalError("the stream failed"));
+}
+
+TEST_F(LimitsTest, MemoryThatDecodingUsesIsNotBlamedOnConnections) {
+  struct Work final : SessionSource {
+    absl::StatusOr<Opened> Open(const StreamOptions&, SessionEvents&) override {
+      return absl::UnimplementedError("");
+    }
+    uint64_t working_bytes() const override { return bytes; }
+    std::atomic<uint64_t> bytes = 0;
+  };
+  Work work;
+  EXPECT_EQ(AllocatedBesides(work, [] { return 500; }), 500u);
+  work.bytes = 100;
+  EXPECT_EQ(AllocatedBesides(work, [] { return 500; }), 400u);
+  EXPECT_EQ(AllocatedBesides(work, [] { return 60; }), 0u);
+  // Decoding that begins or ends between the two looks.
+  EXPECT_EQ(AllocatedBesides(work, [&] { return work.bytes = 300, uint64_t{700}; }), 400u);
+  EXPECT_EQ(AllocatedBesides(work, [&] { return work.bytes = 0, uint64_t{700}; }), 400u);
+}
+
 TEST_F(LimitsTest, StreamsOfOneHostAreLimitedBeforeTheirHello) {
   StartServer({.max_streams_per_host = 2});
   grpc::ClientContext contexts[3];

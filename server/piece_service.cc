@@ -299,7 +299,7 @@ void PieceService::RunDeadlines() {
     }
     EndSilentOnes();
     EndRevokedOnes();
-    TellStarvedOnes();
+    TellThoseThatWait();
   }
 }
 
@@ -321,8 +321,8 @@ void PieceService::EndSilentOnes() {
   for (const auto& file : files) file->EndIfSilent(limits_.call_timeout);
 }
 
-void PieceService::TellStarvedOnes() {
-  for (const auto& stream : Streams()) stream->TellIfStarved();
+void PieceService::TellThoseThatWait() {
+  for (const auto& stream : Streams()) stream->TellOfWait();
 }
 
 void PieceService::EndRevokedOnes() {

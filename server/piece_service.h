@@ -74,7 +74,7 @@ class PieceService final : private StreamOwner {
   // for memory.
   void RunDeadlines();
   void EndSilentOnes();
-  void TellStarvedOnes();
+  void TellThoseThatWait();
   void EndRevokedOnes();
 
   SessionSource& source_;

@@ -128,7 +128,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options,
   absl::StatusOr<Root> root = Root::Open(options.data_root);
   if (!root.ok()) return Annotate(root.status(), "--data-root");
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<ConnectionGuard> guard,
-                            ConnectionGuard::Start(options.guard));
+                            ConnectionGuard::Start(options.guard, [work = sessions.get()] {
+                              return AllocatedBesides(*work, ConnectionGuard::AllocatedBytes);
+                            }));
   std::unique_ptr<Server> server(
       new Server(std::move(options), *std::move(root), std::move(sessions), std::move(guard)));
   if (const std::string& listen = server->options_.health_listen; !listen.empty()) {

@@ -2,7 +2,9 @@
 #ifndef PENSTOCK_SERVER_SESSION_SOURCE_H_
 #define PENSTOCK_SERVER_SESSION_SOURCE_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -24,7 +26,19 @@ class SessionSource {
   // `events` must outlive the session. No event comes before the client's first OpenWindow.
   virtual absl::StatusOr<Opened> Open(const StreamOptions& options, SessionEvents& events) = 0;
   virtual EngineStats stats() const { return {}; }
+  // Upper bound for the memory of malloc() that these sessions' work uses now.
+  virtual uint64_t working_bytes() const { return 0; }
 };
+
+// Returns `allocated()`, the bytes that malloc() has given out, without those of the sessions'
+// work. Work that begins counts before its memory is allocated, and until that is freed, so both
+// looks at it count.
+inline uint64_t AllocatedBesides(const SessionSource& work,
+                                 const std::function<uint64_t()>& allocated) {
+  const uint64_t before = work.working_bytes();
+  const uint64_t bytes = allocated();
+  return bytes - std::min(bytes, std::max(before, work.working_bytes()));
+}
 
 }  // namespace penstock
 

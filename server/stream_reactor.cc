@@ -115,18 +115,28 @@ void StreamReactor::EndIfSilent(absl::Duration timeout) {
       absl::StrCat("the client sent no Hello within ", absl::FormatDuration(timeout))));
 }
 
-void StreamReactor::TellIfStarved() {
-  uint64_t credit = 0;
+void StreamReactor::TellOfWait() {
+  std::optional<Credit> credit;
   {
     MutexLock lock(&session_mutex_);
-    if (session_ == nullptr || session_->stats().starved_windows == 0) return;
-    credit = credit_bytes_;
+    if (session_ != nullptr) credit = CreditToRepeat();
   }
   {
     MutexLock lock(&mutex_);
     if (writing_) return;
   }
-  Say(Credit{credit});
+  if (credit.has_value()) Say(*credit);
+}
+
+// If storage hangs, no sign of life must hide it from the client.
+std::optional<Credit> StreamReactor::CreditToRepeat() {
+  const SessionStats stats = session_->stats();
+  const uint64_t events = num_events_;
+  const bool quiet = std::exchange(seen_events_, events) == events;
+  const bool proceeds = std::exchange(seen_jobs_, stats.finished_jobs) != stats.finished_jobs;
+  if (stats.starved_windows > 0) return Credit{credit_bytes_};
+  if (!quiet || !stats.queued || !(proceeds || stats.decoding_jobs > 0)) return std::nullopt;
+  return Credit{credit_bytes_, /*working=*/true};
 }
 
 absl::Status StreamReactor::Handle(wire::ClientHello hello) {
@@ -287,16 +297,19 @@ void StreamReactor::Say(const wire::ServerMessage& message) {
 }
 
 void StreamReactor::OnWindowReady(uint64_t window, uint64_t read_bytes) {
+  ++num_events_;
   Say(WindowReady{window, read_bytes});
 }
 
 void StreamReactor::OnError(StreamError error) {
+  ++num_events_;
   failures_.Add(error, client_);
   if (error.window.has_value()) windows_.OnFailed(*error.window);
   Say(error);
 }
 
 void StreamReactor::OnPart(PartBuffer part) {
+  num_events_.fetch_add(1, std::memory_order_relaxed);
   std::optional<Outbox::Item> next;
   {
     MutexLock lock(&mutex_);

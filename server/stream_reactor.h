@@ -63,9 +63,10 @@ class StreamReactor final : public CallReactor,
   void End(const absl::Status& status);
   // Ends a stream that has been without a Hello for this long.
   void EndIfSilent(absl::Duration timeout);
-  // Sends the credit again if windows wait for memory and nothing else is being sent. Otherwise the
-  // client would think that this server has stopped.
-  void TellIfStarved();
+  // Sends the credit again if nothing is being sent, and windows wait for memory, or requests for a
+  // thread or the end of decoding. Otherwise the client would think that this server has stopped.
+  // Call it every few seconds.
+  void TellOfWait();
   v1::StreamStats stats() const;
   // Whether it was ended because of what the client sent. Valid in OnStreamDone().
   bool refused() const { return refused_; }
@@ -109,6 +110,9 @@ class StreamReactor final : public CallReactor,
   // Must not be called from a session's event: it may end in OnDone(), which waits for these
   // events.
   void FinishIfDue();
+  // Returns the credit to repeat, if the client must be told that it waits. REQUIRES: there is a
+  // session.
+  std::optional<Credit> CreditToRepeat() ABSL_EXCLUSIVE_LOCKS_REQUIRED(session_mutex_);
 
   SessionSource& source_;
   StreamOwner& owner_;
@@ -136,9 +140,13 @@ class StreamReactor final : public CallReactor,
   std::unique_ptr<SharedMemoryDoor::Lease> lease_;  // Kept until the client has mapped its pool.
   std::string client_;
   uint64_t credit_bytes_ = 0;
+  // What the last call of CreditToRepeat() saw: num_events_ and SessionStats::finished_jobs.
+  uint64_t seen_events_ = 0;
+  uint64_t seen_jobs_ = 0;
 
   std::atomic<uint64_t> num_windows_{0};
   std::atomic<uint64_t> num_requests_{0};
+  std::atomic<uint64_t> num_events_{0};  // Of the session.
   FailureLog failures_;
 
   // Only the write side uses it: the thread that set writing_.

@@ -11,7 +11,7 @@ namespace {
 // By then, the operator may have fixed the cause of the refusal, such as a token or a release.
 constexpr absl::Duration kAskRefusedAfter = absl::Seconds(30);
 constexpr absl::Duration kTellStarvedEvery = absl::Minutes(1);
-// A server that reports a lack of memory for this long, and sends no row, is not waited for any
+// A server that reports for this long that requests wait, and sends no row, is not waited for any
 // more.
 constexpr absl::Duration kMostStarved = absl::Minutes(30);
 
@@ -98,16 +98,18 @@ void Connections::NoteBack(ServerEntry& server) {
 }
 
 // The server reported this itself, so it is well.
-void Connections::NoteStarved(ServerEntry& server) {
+void Connections::NoteWaits(ServerEntry& server, bool working) {
   server.starved_since = std::min(server.starved_since, clock_.now());
   if (clock_.now() >= server.starved_since + kMostStarved) return;
   server.starved_at = clock_.now();
   if (clock_.now() < server.told_starved_at + kTellStarvedEvery) return;
   server.told_starved_at = clock_.now();
-  actions_.Report(
-      absl::StrCat(server.address,
-                   ": not enough memory for all clients that read at once, so they take "
-                   "turns; raise --memory-budget of penstock-server"));
+  actions_.Report(absl::StrCat(
+      server.address,
+      working ? ": busy, so rows come slowly: it has more clients than it has time for, "
+                "or rows that take seconds to decode; add servers or cores"
+              : ": not enough memory for all clients that read at once, so they take "
+                "turns; raise --memory-budget of penstock-server"));
 }
 
 void Connections::NoteSet(bool all_known) {

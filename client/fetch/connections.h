@@ -65,9 +65,9 @@ class Connections {
   // The user is told once that a server stays away, and once that it is back.
   void NoteAway(ServerEntry& server);
   void NoteBack(ServerEntry& server);
-  // The server reports that requests wait for its memory. It still counts as usable, unless it goes
-  // on reporting this and sends nothing.
-  void NoteStarved(ServerEntry& server);
+  // The server reports that requests wait: for a thread if `working`, otherwise for its memory. It
+  // still counts as usable, unless it goes on reporting this and sends nothing.
+  void NoteWaits(ServerEntry& server, bool working);
 
   // Call this when the set of servers was reported. `all_known` says that no name or file is still
   // to be read.

@@ -128,13 +128,13 @@ void FetchController::OnWindowReady(absl::Time now, StreamId stream, uint64_t nu
   if (window->requests > 0) servers_.Arm(server, clock_.now() + lateness_.AnswerLimit(0));
 }
 
-void FetchController::OnCredit(absl::Time now, StreamId stream, uint64_t bytes) {
+void FetchController::OnCredit(absl::Time now, StreamId stream, uint64_t bytes, bool working) {
   SetNow(now);
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr) return;
   const bool again = std::exchange(server->credited, true) && bytes == server->credit_bytes;
   if (!again) server->heard_at = clock_.now();
-  if (again && !ended_) connections_.NoteStarved(*server);
+  if (again && !ended_) connections_.NoteWaits(*server, working);
   server->credit_bytes = bytes;
   fetcher_.MarkForPump(*server);
 }

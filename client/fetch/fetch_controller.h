@@ -101,7 +101,8 @@ class FetchController {
 
   void OnHello(absl::Time now, StreamId stream, const ServerInfo& info);
   void OnWindowReady(absl::Time now, StreamId stream, uint64_t window);
-  void OnCredit(absl::Time now, StreamId stream, uint64_t bytes);
+  // `working` is as in Credit.
+  void OnCredit(absl::Time now, StreamId stream, uint64_t bytes, bool working = false);
   // The server ends after `grace`. If that is zero, it may end at any time.
   void OnDraining(absl::Time now, StreamId stream, absl::Duration grace = absl::ZeroDuration());
   // Rows of the stream cannot be decoded, and no other server could decode them. The job ends.

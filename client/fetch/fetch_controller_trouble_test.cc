@@ -143,6 +143,19 @@ TEST_F(FetchControllerTest, AServerThatSaysItIsShortOfMemoryIsWaitedFor) {
   EXPECT_LE(fleet.reports().size(), fleet.elapsed() / absl::Minutes(1) + 1);
 }
 
+// Other clients use the server's threads for minutes. No window is to blame.
+TEST_F(FetchControllerTest, AServerThatSaysItIsBusyIsWaitedFor) {
+  FakeFleet& fleet = MakeFleet({.servers = 1,
+                                .load = absl::Minutes(10),
+                                .credit_every = absl::Milliseconds(2500),
+                                .working = true});
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_EQ(fleet.connects(0), 1u);
+  EXPECT_THAT(fleet.reports(), Contains(HasSubstr("10.0.0.1:7070: busy")));
+  EXPECT_THAT(fleet.reports(), Each(Not(HasSubstr("memory"))));
+  EXPECT_THAT(fleet.reports(), Each(Not(HasSubstr("may make servers fail"))));
+}
+
 TEST_F(FetchControllerTest, AServerThatIsAsSlowAndSaysNothingEndsTheJob) {
   FakeFleet& fleet = MakeFleet({.servers = 1, .load = absl::Minutes(20)});
   EXPECT_FALSE(fleet.Run());

@@ -82,7 +82,7 @@ struct ServerEntry {
   // event.
   absl::Time heard_at = absl::InfinitePast();
   absl::Time loaded_at = absl::InfinitePast();  // The time at which it last loaded a window.
-  // starved_at is the time at which it last reported that requests wait for its memory.
+  // starved_at is the time at which it last reported that requests wait for its memory or threads.
   // told_starved_at is the time at which the user was last told so.
   absl::Time starved_at = absl::InfinitePast();
   // The time of the first such report since its last rows.
@@ -114,7 +114,7 @@ struct ServerEntry {
   void NoteIdle(std::pair<bool, uint64_t> order) { last_idle = std::max(last_idle, order); }
   // The address as messages name it: "local" for "local:", the engine in this process.
   absl::string_view shown_address() const { return absl::StripSuffix(address, ":"); }
-  // When it last sent anything, or last reported that requests wait for its memory.
+  // When it last sent anything, or last reported that requests wait.
   absl::Time alive_at() const { return std::max(heard_at, starved_at); }
   bool has_stream() const {
     return state == ServerState::kConnecting || state == ServerState::kUp ||

@@ -254,7 +254,7 @@ void Driver::Hear(absl::Time now, StreamId id, StreamEvent& event) {
   } else if (const auto* error = std::get_if<StreamError>(&event)) {
     controller_.OnError(now, id, *error);
   } else if (const auto* credit = std::get_if<Credit>(&event)) {
-    controller_.OnCredit(now, id, credit->bytes);
+    controller_.OnCredit(now, id, credit->bytes, credit->working);
   } else if (const auto* draining = std::get_if<Draining>(&event)) {
     controller_.OnDraining(now, id, absl::Milliseconds(draining->grace_ms));
   } else if (const auto* shared = std::get_if<SharedMemoryResult>(&event)) {

@@ -62,6 +62,16 @@ EngineOptions Completed(EngineOptions options) {
   return options;
 }
 
+// The threads, and the one for short jobs.
+uint64_t NumDecoders(const EngineOptions& options) { return uint64_t{options.threads} + 1; }
+
+// Returns what each thread may use and keep for decoding images, without asking. All threads
+// together have at most a sixteenth of the budget.
+uint64_t UnaskedImageBytes(const EngineOptions& options) {
+  constexpr uint64_t kShare = 16;
+  return std::min(ImageMemory::kMostUnasked, options.memory_budget / kShare / NumDecoders(options));
+}
+
 // Returns the part of the budget for chunks and windows.
 uint64_t StoreBudget(const EngineOptions& options) {
   return options.memory_budget - options.strip_cache -
@@ -149,7 +159,8 @@ Engine::Engine(EngineOptions options, Root root)
                  speed_),
       strips_(*pool_, options_.strip_cache),
       images_(
-          options_.memory_budget / 4, [this](uint64_t bytes) { scheduler_.HoldImages(bytes); },
+          options_.memory_budget / 4, UnaskedImageBytes(options_),
+          [this](uint64_t bytes) { scheduler_.HoldImages(bytes); },
           [this](uint64_t bytes) { scheduler_.LetGoOfImages(bytes); }) {}
 
 absl::Status Engine::StartThreads() {
@@ -164,6 +175,7 @@ absl::Status Engine::StartThreads() {
 
 Engine::~Engine() {
   scheduler_.Stop();
+  short_jobs_ = {};
   threads_.clear();
   readers_.clear();
   pool_->Close();
@@ -190,6 +202,21 @@ void Engine::StartReaders() {
     if (!reader.ok()) return;
     readers_.push_back(*std::move(reader));
   }
+}
+
+void Engine::ExpectImages() {
+  scheduler_.HoldImages(NumDecoders(options_) * images_.unasked_bytes());
+  const absl::StatusOr<std::unique_ptr<ThreadsOfGrpc>> left = ThreadsOfGrpc::Reserve();
+  if (!left.ok()) return;
+  absl::StatusOr<std::jthread> thread = StartThread("for short jobs", [this] { RunShortJobs(); });
+  if (thread.ok()) short_jobs_ = *std::move(thread);
+}
+
+void Engine::RunShortJobs() {
+  const ThreadNameScope name(options_.spans, "engine thread for short jobs");
+  Worker worker(scheduler_, files_, *memory_, *pool_, strips_, speed_, images_, times_,
+                Worker::Waits::kLoading, options_.spans);
+  for (Work work; scheduler_.NextShort(work);) worker.Do(work);
 }
 
 void Engine::RunReader(size_t number) {
@@ -256,6 +283,9 @@ absl::StatusOr<std::unique_ptr<Session>> Engine::OpenSession(const StreamOptions
   PENSTOCK_RETURN_IF_ERROR(RecordPacker::Create(layout).status());
   auto state = std::make_unique<SessionState>(events, decodings);
   state->layout = Intern(std::move(layout));
+  if (decodings->images().decodes()) {
+    std::call_once(images_expected_, [this] { ExpectImages(); });
+  }
   state->record_ids = options.record_ids;
   state->knows_ids = options.record_ids || decodings->images().decodes() || decodings->replaces();
   state->checksums = options.checksums;

@@ -58,6 +58,8 @@ class Engine {
 
   // Holds the scheduler's lock while it sums over the sessions.
   EngineStats stats() const;
+  // Upper bound for the memory of malloc() that decoding images uses now.
+  uint64_t image_bytes() const { return images_.used_bytes(); }
   // The options, with the values that Create() filled in.
   const EngineOptions& options() const { return options_; }
 
@@ -68,6 +70,10 @@ class Engine {
   absl::Status StartThreads();
   void RunThread(size_t number);
   void RunReader(size_t number);
+  void RunShortJobs();
+  // Takes memory for images from the budget, and starts the thread for jobs that need not wait for
+  // long ones. Called once, for the first session with images.
+  void ExpectImages();
   // Starts as many readers as possible. Called once, by one thread.
   void StartReaders();
   std::shared_ptr<const ChunkLayout> Intern(ChunkLayout layout);
@@ -100,9 +106,10 @@ class Engine {
       ABSL_GUARDED_BY(mutex_);
 
   // These come last, because they use everything above.
-  std::once_flag readers_started_;
+  std::once_flag readers_started_, images_expected_;
   std::vector<std::jthread> readers_;
   std::vector<std::jthread> threads_;
+  std::jthread short_jobs_;  // Has no thread if none could be started.
 };
 
 }  // namespace penstock

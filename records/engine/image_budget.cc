@@ -15,7 +15,9 @@ absl::Status ImageBudget::Take(uint64_t bytes) {
   }
   {
     MutexLock lock(&mutex_);
+    ++num_waiting_;
     while (taken_bytes_ + bytes > budget_bytes_) returned_.Wait(&mutex_);
+    --num_waiting_;
     taken_bytes_ += bytes;
   }
   hold_(bytes);
@@ -32,6 +34,11 @@ void ImageBudget::Return(uint64_t bytes) {
 uint64_t ImageBudget::taken_bytes() const {
   MutexLock lock(&mutex_);
   return taken_bytes_;
+}
+
+uint32_t ImageBudget::num_waiting() const {
+  MutexLock lock(&mutex_);
+  return num_waiting_;
 }
 
 }  // namespace penstock

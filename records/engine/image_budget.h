@@ -19,13 +19,18 @@ class ImageBudget final : public ImageMemory {
   // `hold` and `let_go` are called with the bytes that are taken and returned, so that other memory
   // can make room.
   using Tell = std::function<void(uint64_t bytes)>;
-  ImageBudget(uint64_t budget_bytes, Tell hold, Tell let_go)
-      : budget_bytes_(budget_bytes), hold_(std::move(hold)), let_go_(std::move(let_go)) {}
+  ImageBudget(uint64_t budget_bytes, uint64_t unasked_bytes, Tell hold, Tell let_go)
+      : ImageMemory(unasked_bytes),
+        budget_bytes_(budget_bytes),
+        hold_(std::move(hold)),
+        let_go_(std::move(let_go)) {}
 
   absl::Status Take(uint64_t bytes) override;
   void Return(uint64_t bytes) override;
 
   uint64_t taken_bytes() const;
+  // Number of threads that wait for memory.
+  uint32_t num_waiting() const;
 
  private:
   const uint64_t budget_bytes_;
@@ -33,6 +38,7 @@ class ImageBudget final : public ImageMemory {
   mutable Mutex mutex_;
   CondVar returned_;
   uint64_t taken_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint32_t num_waiting_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace penstock

@@ -16,12 +16,12 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 class ImageBudgetTest : public ::testing::Test {
  protected:
   std::atomic<uint64_t> held_ = 0;
-  ImageBudget budget_{100 * kMiB, [this](uint64_t bytes) { held_ += bytes; },
+  ImageBudget budget_{100 * kMiB, 16 * kMiB, [this](uint64_t bytes) { held_ += bytes; },
                       [this](uint64_t bytes) { held_ -= bytes; }};
 };
 
 TEST_F(ImageBudgetTest, SmallImagesAskForNothing) {
-  auto lease = ImageMemoryLease::Take(&budget_, ImageMemory::kUnasked);
+  auto lease = ImageMemoryLease::Take(&budget_, 16 * kMiB);
   ASSERT_THAT(lease, IsOk());
   EXPECT_EQ(budget_.taken_bytes(), 0u);
 }
@@ -43,6 +43,18 @@ TEST_F(ImageBudgetTest, RefusesWhatNeverFits) {
               StatusIs(absl::StatusCode::kResourceExhausted,
                        ::testing::HasSubstr("this server has 100.0 MiB")));
   EXPECT_EQ(budget_.taken_bytes(), 0u);
+}
+
+TEST_F(ImageBudgetTest, AllThatFitGoOnWhenMemoryIsReturned) {
+  ASSERT_THAT(budget_.Take(100 * kMiB), IsOk());
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([this] { EXPECT_THAT(budget_.Take(30 * kMiB), IsOk()); });
+  }
+  while (budget_.num_waiting() < 3) std::this_thread::yield();
+  budget_.Return(100 * kMiB);
+  threads.clear();
+  EXPECT_EQ(budget_.taken_bytes(), 90 * kMiB);
 }
 
 TEST_F(ImageBudgetTest, ThreadsWaitForOneAnother) {

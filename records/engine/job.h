@@ -20,6 +20,8 @@ struct Job {
     kRefuseRequest,  // Tell the client that `request` failed.
     kDecode,         // Answer rows [begin, begin + rows) of `request`.
   };
+  static constexpr uint64_t kSmallCost = 1024;
+
   Kind kind = Kind::kLoad;
   SessionState* session = nullptr;
   ChunkEntry* chunk = nullptr;
@@ -27,7 +29,13 @@ struct Job {
   RequestState* request = nullptr;
   uint64_t begin = 0;
   uint32_t rows = 0;
-  uint64_t cost = 0;    // The cost in bytes (RowsCost::bytes).
+  // The estimated cost in bytes (RowsCost::bytes): above 0, so that no job is free. least_cost has
+  // the bytes that are read or sent.
+  uint64_t cost = kSmallCost;
+  uint64_t least_cost = kSmallCost;
+  double time_of_estimate = 1;  // The session's when the cost was estimated.
+  // Processor time that it took. It is 0 until it is done, and for rows whose bytes tell the cost.
+  uint64_t nanoseconds = 0;
   RowBlock block = {};  // Shared with other sessions; has no rows if only `rows` are decoded.
   bool leads = true;    // True if it has reserved its memory. A follower uses its leader's.
 
@@ -49,6 +57,10 @@ struct Decoded {
 struct Work {
   std::vector<Job> jobs;
   Decoded decoded;
+  // The scheduler's notes about what it gave out last.
+  bool running = false;
+  bool is_long = false;  // It takes more than about 10 ms, by the estimate.
+  bool decodes = false;  // It does not read.
 };
 
 }  // namespace penstock

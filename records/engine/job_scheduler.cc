@@ -41,6 +41,14 @@ uint64_t StarvedWindows(const SessionState& session) {
   return first == nullptr || first->fits_at == 0 ? 0 : session.waiting_used.size();
 }
 
+// Whether the session waits for a thread, and neither for memory nor for storage.
+bool IsQueued(const SessionState& session) {
+  if (!session.runnable.empty() || !session.window_work.empty()) return true;
+  if (!session.waiting_used.empty()) return true;
+  return std::any_of(session.requests.begin(), session.requests.end(),
+                     [](const auto& request) { return request.second->active > 0; });
+}
+
 absl::Status UnknownWindow(uint64_t window) {
   return absl::InvalidArgumentError(absl::StrCat("window ", window, " is not open"));
 }
@@ -83,7 +91,7 @@ void JobScheduler::EndSession(SessionState& session) {
   while (!session.windows.empty()) {
     Remove(std::move(session.windows.extract(session.windows.begin()).mapped()));
   }
-  work_.NotifyOne();
+  Wake();
   while (session.active > 0) ended_.Wait(&mutex_);
 }
 
@@ -91,7 +99,7 @@ void JobScheduler::ForgetSession(SessionState& session) {
   MutexLock lock(&mutex_);
   admission_.LetGo(session.all_requests.size() * kRequestBytes);
   LetGoOfSpec(*session.decodings);
-  work_.NotifyOne();
+  Wake();
   sessions_.erase(&session);
 }
 
@@ -135,7 +143,7 @@ absl::Status JobScheduler::OpenWindow(SessionState& session, penstock::OpenWindo
     return absl::OkStatus();
   }
   admission_.Enqueue(added);
-  work_.NotifyOne();
+  Wake();
   return absl::OkStatus();
 }
 
@@ -147,7 +155,7 @@ void JobScheduler::HoldImages(uint64_t bytes) {
 void JobScheduler::LetGoOfImages(uint64_t bytes) {
   MutexLock lock(&mutex_);
   admission_.LetGo(bytes);
-  work_.NotifyOne();
+  Wake();
 }
 
 absl::Status JobScheduler::HoldDefinition(uint64_t bytes, absl::string_view what) {
@@ -253,7 +261,7 @@ absl::Status JobScheduler::AddRequest(SessionState& session, WindowState& window
   ++window.requests;
   if (window.phase == Phase::kReady || window.told || !request.refusal.status.ok()) {
     session.runnable.Insert(&request);
-    work_.NotifyOne();
+    Wake();
     return absl::OkStatus();
   }
   window.pending.push_back(&request);
@@ -261,7 +269,7 @@ absl::Status JobScheduler::AddRequest(SessionState& session, WindowState& window
     window.needed_at = fetch.needed_at;
     admission_.Enqueue(window);
   }
-  work_.NotifyOne();
+  Wake();
   return absl::OkStatus();
 }
 
@@ -296,7 +304,7 @@ absl::Status JobScheduler::Release(SessionState& session, uint64_t number) {
   auto found = session.windows.find(number);
   if (found == session.windows.end()) return absl::OkStatus();  // The window failed, and made room.
   Remove(std::move(session.windows.extract(found).mapped()));
-  work_.NotifyOne();
+  Wake();
   return absl::OkStatus();
 }
 
@@ -343,7 +351,7 @@ void JobScheduler::Fail(WindowState& window, const LoadError& error) {
   window.phase = Phase::kFailed;
   window.error = Unshared(error);
   session.window_work.Insert(&window);
-  work_.NotifyOne();
+  Wake();
 }
 
 void JobScheduler::StartPending(WindowState& window) {
@@ -353,7 +361,7 @@ void JobScheduler::StartPending(WindowState& window) {
 
 void JobScheduler::PartReturned() {
   MutexLock lock(&mutex_);
-  work_.NotifyOne();
+  Wake();
 }
 
 void JobScheduler::Stop() {
@@ -361,6 +369,7 @@ void JobScheduler::Stop() {
   stopped_ = true;
   work_.NotifyAll();
   loads_.NotifyAll();
+  short_jobs_.NotifyAll();
 }
 
 EngineStats JobScheduler::stats() const {
@@ -390,7 +399,10 @@ SessionStats JobScheduler::stats(const SessionState& session) const {
           .starved_windows = StarvedWindows(session),
           .waiting_requests = session.requests.size(),
           .waiting_bytes = session.waiting_bytes,
-          .part_bytes = session.home->part_bytes()};
+          .part_bytes = session.home->part_bytes(),
+          .queued = IsQueued(session),
+          .decoding_jobs = decoding_jobs_,
+          .finished_jobs = finished_jobs_};
 }
 
 }  // namespace penstock

@@ -53,6 +53,10 @@ class JobScheduler {
   // Like Next(), for a reader: gives only loads, only while storage is slow, and only as many at a
   // time as fit.
   bool NextLoad(Work& work);
+  // Like Next(), for one more thread, which takes only short jobs, and only while all others have
+  // long ones. So a job of microseconds need not wait for an image of seconds. A session is charged
+  // as usual, but gets no turn for it, so it cannot have more than its share.
+  bool NextShort(Work& work);
   // Reports a load. `chunk` is nullopt if it failed with `error`.
   void FinishLoad(const Job& job, std::optional<Chunk> chunk, const LoadError& error);
   // Returns the rows of the job's window if another session has the same window, else null.
@@ -109,14 +113,22 @@ class JobScheduler {
   void Begin(const Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool MayRead() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeReader() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Notes that the jobs of `work` are done, or that they begin.
+  void End(Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteBegin(Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether no thread will look for work before a long job is done.
+  bool AllHaveLongJobs() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Wakes a thread for new work.
+  void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits until there may be a job.
-  void WaitForWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WaitForWork(CondVar& changed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const EngineLimits limits_;
   const StorageSpeed& speed_;
   mutable Mutex mutex_;
   CondVar work_;
   CondVar loads_;
+  CondVar short_jobs_;
   CondVar ended_;
   std::unordered_map<SessionState*, std::unique_ptr<SessionState>> sessions_
       ABSL_GUARDED_BY(mutex_);
@@ -128,6 +140,11 @@ class JobScheduler {
   uint32_t idle_threads_ ABSL_GUARDED_BY(mutex_) = 0;
   bool has_readers_ ABSL_GUARDED_BY(mutex_) = false;
   uint32_t idle_readers_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Jobs of the threads that call Next(), and how many of them are long.
+  uint32_t running_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint32_t running_long_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t decoding_jobs_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t finished_jobs_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t reading_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Bytes of current loads.
   uint64_t definition_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::unordered_map<const Decodings*, size_t> spec_sessions_ ABSL_GUARDED_BY(mutex_);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "records/engine/job_scheduler.h"
+#include "records/engine/row_cost.h"
 
 namespace penstock {
 namespace {
@@ -19,20 +20,65 @@ uint64_t ReadBytes(const ChunkEntry& chunk) {
 
 bool JobScheduler::Next(Work& work) {
   MutexLock lock(&mutex_);
-  Finish(work);
-  work.jobs.clear();
-  work.decoded = {};
+  running_ -= work.running;
+  running_long_ -= work.running && work.is_long;
+  End(work);
   while (!stopped_) {
     Admit();
     const JobSet set = Shared();
     if (turns_.Take(set, work.jobs)) {
+      NoteBegin(work);
+      ++running_;
+      running_long_ += work.is_long;
       Begin(work);
       return true;
     }
     if (set == JobSet::kOthers) WakeReader();
-    WaitForWork();
+    ++idle_threads_;
+    WaitForWork(work_);
+    --idle_threads_;
   }
   return false;
+}
+
+bool JobScheduler::NextShort(Work& work) {
+  MutexLock lock(&mutex_);
+  End(work);
+  while (!stopped_) {
+    if (AllHaveLongJobs()) {
+      Admit();
+      if (turns_.Take(JobSet::kShort, work.jobs)) {
+        NoteBegin(work);
+        return true;
+      }
+    }
+    WaitForWork(short_jobs_);
+  }
+  return false;
+}
+
+void JobScheduler::End(Work& work) {
+  Finish(work);
+  finished_jobs_ += work.running;
+  decoding_jobs_ -= work.running && work.decodes;
+  work = {.jobs = std::move(work.jobs)};
+  work.jobs.clear();
+}
+
+void JobScheduler::NoteBegin(Work& work) {
+  work.running = true;
+  work.is_long = work.jobs.front().cost > kLongCost;
+  work.decodes = work.jobs.front().kind != Job::Kind::kLoad;
+  decoding_jobs_ += work.decodes;
+}
+
+bool JobScheduler::AllHaveLongJobs() const {
+  return running_ > 0 && running_long_ == running_ && idle_threads_ == 0;
+}
+
+void JobScheduler::Wake() {
+  work_.NotifyOne();
+  if (AllHaveLongJobs()) short_jobs_.NotifyOne();
 }
 
 bool JobScheduler::NextLoad(Work& work) {
@@ -69,6 +115,7 @@ void JobScheduler::Begin(const Work& work) {
   const JobSet set = Shared();
   if (idle_threads_ > 0 && turns_.AnyWork(set)) work_.NotifyOne();
   if (set == JobSet::kOthers) WakeReader();
+  if (AllHaveLongJobs()) short_jobs_.NotifyOne();
 }
 
 bool JobScheduler::MayRead() const {
@@ -79,15 +126,13 @@ void JobScheduler::WakeReader() {
   if (idle_readers_ > 0 && MayRead() && turns_.AnyWork(JobSet::kLoads)) loads_.NotifyOne();
 }
 
-void JobScheduler::WaitForWork() {
-  ++idle_threads_;
+void JobScheduler::WaitForWork(CondVar& changed) {
   if (admission_.anyone_waits() &&
       admission_.next_change() != Admission::Clock::time_point::max()) {
-    work_.WaitUntil(&mutex_, admission_.next_change());
+    changed.WaitUntil(&mutex_, admission_.next_change());
   } else {
-    work_.Wait(&mutex_);
+    changed.Wait(&mutex_);
   }
-  --idle_threads_;
 }
 
 void JobScheduler::FinishLoad(const Job& job, std::optional<Chunk> chunk, const LoadError& error) {
@@ -111,7 +156,7 @@ void JobScheduler::FinishLoad(const Job& job, std::optional<Chunk> chunk, const 
       if (window->phase != Phase::kFailed) Fail(*window, error);
     }
   }
-  work_.NotifyOne();
+  Wake();
   LetGo(job);
 }
 
@@ -140,7 +185,7 @@ void JobScheduler::FinishBuild(const Job& job, std::shared_ptr<const SharedWindo
   admission_.SetReady(window, Admission::Clock::now());
   window.announced = true;
   StartPending(window);
-  work_.NotifyOne();
+  Wake();
   LetGo(job);
 }
 
@@ -165,7 +210,7 @@ void JobScheduler::FinishRefusal(const Job& job) {
   if (job.kind == Job::Kind::kRefuseWindow) {
     job.window->told = true;
     StartPending(*job.window);  // The window's error comes first.
-    work_.NotifyOne();
+    Wake();
   } else {
     job.request->to_refuse = false;
   }
@@ -183,10 +228,11 @@ void JobScheduler::RefuseDecoded(std::span<const Job> jobs, const LoadError& why
     }
     LetGo(job);
   }
-  work_.NotifyOne();
+  Wake();
 }
 
 void JobScheduler::LetGo(const Job& job) {
+  Turns::Settle(job);
   SessionState& session = *job.session;
   if (RequestState* request = job.request; request != nullptr && --request->active == 0) {
     if (request->ended) {
@@ -199,7 +245,7 @@ void JobScheduler::LetGo(const Job& job) {
     if (window->released) {
       admission_.Withdraw(*window);
       Delete(window);
-      work_.NotifyOne();
+      Wake();
     } else {
       admission_.NoteIdle(*window);
     }

@@ -2,6 +2,8 @@
 #ifndef PENSTOCK_RECORDS_ENGINE_JOB_TIMES_H_
 #define PENSTOCK_RECORDS_ENGINE_JOB_TIMES_H_
 
+#include <time.h>
+
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -31,6 +33,13 @@ class JobTimes {
         break;
     }
     return kSend;
+  }
+
+  // Returns the processor time of this thread, in nanoseconds.
+  static uint64_t ThreadTime() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
   }
 
   void Add(Activity activity, Clock::duration time) {

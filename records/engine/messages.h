@@ -135,9 +135,11 @@ struct WindowReady {
 };
 
 // Bytes of parts that the client may have requested and not received. If the same value is sent
-// again, the server is well, and windows whose rows were requested wait for memory.
+// again, the server is well, and what was requested waits: for a thread if `working`, otherwise for
+// memory.
 struct Credit {
   uint64_t bytes = 0;
+  bool working = false;
 };
 
 // The server ends after `grace_ms`; 0 means that it may end at any time.

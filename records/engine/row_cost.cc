@@ -1,27 +1,35 @@
 #include "records/engine/row_cost.h"
 
 #include <algorithm>
+#include <span>
 
 #include "records/format/variable_entry.h"
+#include "records/image/image_info.h"
 
 namespace penstock {
 namespace {
 
-// Decoding and resizing takes about 20 ns for each byte of a JPEG of quality 90. Expanding bits
-// takes 0.18 ns for each int8 byte (bench/fair_share.cc).
-constexpr uint64_t kBytesOfEncodedByte = 110;
-// Decoding images of this cost takes about 10 ms.
-constexpr uint64_t kMostBytes = uint64_t{55} << 20;
+// The scheduler's lock is held meanwhile, so only this part of an image is searched for its header.
+constexpr size_t kHeaderBytes = size_t{256} << 10;
+// For bytes without a header in this part.
+constexpr uint64_t kNanosecondsOfByte = 20;
 
-uint64_t EncodedBytes(const RequestState& request, uint64_t row) {
-  const ChunkLayout& layout = *request.window->session->layout;
+uint64_t Nanoseconds(std::span<const uint8_t> image) {
+  const absl::StatusOr<ImageInfo> info =
+      ProbeImage(image.first(std::min(image.size(), kHeaderBytes)));
+  return info.ok() ? DecodeNanoseconds(*info, image.size()) : kNanosecondsOfByte * image.size();
+}
+
+uint64_t ImageCost(const RequestState& request, uint64_t row) {
+  const SessionState& session = *request.window->session;
   const WindowRows& window = request.window->shared->rows;
   const uint8_t* packed = window.rows()[request.pattern.window_row(row)];
-  uint64_t bytes = 0;
+  uint64_t nanoseconds = 0;
   for (const size_t column : request.decoding->program.images().columns) {
-    bytes += LoadVariable(packed + layout.feature_offset(column)).bytes.size();
+    nanoseconds += Nanoseconds(LoadVariable(packed + session.layout->feature_offset(column)).bytes);
   }
-  return bytes;
+  return static_cast<uint64_t>(static_cast<double>(CostOfTime(nanoseconds)) *
+                               session.time_of_estimate);
 }
 
 }  // namespace
@@ -31,9 +39,8 @@ RowsCost CostOfNextRows(const RequestState& request, uint32_t most) {
   if (!request.decoding->program.images().decodes()) return {most, most * row_bytes};
   RowsCost cost;
   while (cost.rows < most) {
-    const uint64_t encoded = EncodedBytes(request, request.next_row + cost.rows);
-    const uint64_t bytes = std::max(row_bytes, kBytesOfEncodedByte * encoded);
-    if (cost.rows > 0 && cost.bytes + bytes > kMostBytes) break;
+    const uint64_t bytes = std::max(row_bytes, ImageCost(request, request.next_row + cost.rows));
+    if (cost.rows > 0 && cost.bytes + bytes > kLongCost) break;
     ++cost.rows;
     cost.bytes += bytes;
   }

@@ -15,8 +15,15 @@ struct RowsCost {
   uint64_t bytes = 0;
 };
 
+// Rows of this cost take a thread about 10 ms.
+inline constexpr uint64_t kLongCost = uint64_t{55} << 20;
+
+// Converts time of a processor to int8 bytes.
+constexpr uint64_t CostOfTime(uint64_t nanoseconds) { return nanoseconds * 11 / 2; }
+
 // Takes the next rows of `request`: `most` rows, or fewer if decoding them would take a thread more
-// than about 10 ms, but at least one. The time for an image is estimated from its encoded bytes.
+// than about 10 ms, but at least one. The time for an image is estimated from its header and the
+// number of its bytes, and corrected by how long the session's last images took.
 // REQUIRES: the request's window is ready; 0 < most <= rows that are left.
 RowsCost CostOfNextRows(const RequestState& request, uint32_t most);
 

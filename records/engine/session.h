@@ -41,6 +41,11 @@ struct SessionStats {
   uint64_t waiting_requests = 0;  // Requests that have not ended.
   uint64_t waiting_bytes = 0;     // Bytes of requested rows that are not being decoded yet.
   uint64_t part_bytes = 0;        // Bytes of outstanding parts.
+  bool queued = false;            // Its work waits for a thread, or a thread decodes for it.
+  // About all sessions together: what threads decode now, and what they have done so far. If
+  // nothing is decoded and the second number stays, all threads may be stuck in storage.
+  uint64_t decoding_jobs = 0;
+  uint64_t finished_jobs = 0;
 };
 
 // The server's reactor and the local transport both use this class, so neither needs to know how a

@@ -151,6 +151,8 @@ struct SessionState {
   uint64_t waiting_bytes = 0;            // Bytes of requested rows that are not taken yet.
   uint64_t max_part_bytes = UINT64_MAX;  // Limit for its parts, beside the engine's limit.
   int64_t deficit = 0;                   // Bytes that it may take before the next session's turn.
+  // Time that its images took, divided by what their headers let expect. A running average.
+  double time_of_estimate = 1;
   // Used by the admission:
   uint64_t last_admission = 0;
   uint64_t ready_bytes = 0;  // Bytes of windows that are in use and ready.

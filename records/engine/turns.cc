@@ -42,16 +42,30 @@ bool Refused(const RequestState& request) {
 
 // Returns the earliest needed window that has jobs of the set, or null.
 WindowState* NextWindow(const SessionState& session, JobSet set) {
-  if (set == JobSet::kAll) return session.window_work.first();
+  if (set == JobSet::kAll || set == JobSet::kShort) return session.window_work.first();
   return session.window_work.first([set](const WindowState& window) {
     return (window.phase == WindowState::Phase::kLoading) == (set == JobSet::kLoads);
   });
 }
 
-int64_t Cost(const Job& job) {
-  if (job.kind == Job::Kind::kLoad) return std::max(job.chunk->ref.size, job.chunk->ref.raw_size);
-  if (job.kind == Job::Kind::kDecode) return static_cast<int64_t>(job.cost);
-  return 1024;  // Anything above 0, so that no job is free.
+// Inflating a byte takes about as long as expanding this many int8 bytes.
+constexpr uint64_t kBytesOfInflatedByte = 16;
+
+// Weight of the last job in the correction of estimates, and the bounds of the correction.
+constexpr double kWeightOfLast = 0.25, kLeastCorrection = 0.125, kMostCorrection = 64;
+
+uint64_t CostOfLoad(const ChunkRef& chunk) {
+  if (chunk.raw_size == chunk.size) return chunk.size;
+  return std::max<uint64_t>(chunk.size, chunk.raw_size * kBytesOfInflatedByte);
+}
+
+void Charge(const Job& job) { job.session->deficit -= static_cast<int64_t>(job.cost); }
+
+void CorrectEstimates(const Job& job, double took) {
+  const double estimate = static_cast<double>(job.cost) / job.time_of_estimate;
+  double& corrected = job.session->time_of_estimate;
+  corrected = std::clamp(corrected + kWeightOfLast * (took / estimate - corrected),
+                         kLeastCorrection, kMostCorrection);
 }
 
 }  // namespace
@@ -87,7 +101,8 @@ Job Turns::NextPart(SessionState& session, RequestState& request, bool leads) co
              .session = &session,
              .window = request.window,
              .request = &request,
-             .begin = request.next_row};
+             .begin = request.next_row,
+             .time_of_estimate = session.time_of_estimate};
   uint64_t most = request.pattern.size() - request.next_row;
   if (IsLent(session, request, leads)) {
     job.block = BlockOf(request.pattern, job.begin, request.decoding->block_rows,
@@ -99,6 +114,7 @@ Job Turns::NextPart(SessionState& session, RequestState& request, bool leads) co
   const RowsCost next = CostOfNextRows(request, static_cast<uint32_t>(most));
   job.rows = next.rows;
   job.cost = next.bytes;
+  job.least_cost = next.rows * request.decoding->row_bytes;
   return job;
 }
 
@@ -139,9 +155,16 @@ bool Turns::FitsSession(const SessionState& session, size_t capacity) const {
 }
 
 bool Turns::HasWork(const SessionState& session, JobSet set) const {
-  if (NextWindow(session, set) != nullptr) return true;
-  if (set == JobSet::kLoads || session.runnable.empty()) return false;
-  return MayRun(session, *session.runnable.first());
+  return NextWindow(session, set) != nullptr || NextRequest(session, set) != nullptr;
+}
+
+RequestState* Turns::NextRequest(const SessionState& session, JobSet set) const {
+  if (set == JobSet::kLoads || session.runnable.empty()) return nullptr;
+  RequestState& request = *session.runnable.first();
+  if (set == JobSet::kShort && !Refused(request) && CostOfNextRows(request, 1).bytes > kLongCost) {
+    return nullptr;
+  }
+  return MayRun(session, request) ? &request : nullptr;
 }
 
 bool Turns::AnyWork(JobSet set) const {
@@ -151,10 +174,19 @@ bool Turns::AnyWork(JobSet set) const {
 
 bool Turns::Take(JobSet set, std::vector<Job>& jobs) {
   Job job;
-  if (!TakeOne(set, job)) return false;
+  if (!(set == JobSet::kShort ? TakeShort(job) : TakeOne(set, job))) return false;
   jobs.push_back(job);
   if (job.kind == Job::Kind::kDecode && job.block.rows > 0) TakeFollowers(job, jobs);
   return true;
+}
+
+void Turns::Settle(const Job& job) {
+  if (job.nanoseconds == 0) return;
+  const uint64_t took = CostOfTime(job.nanoseconds);
+  const auto owed = static_cast<int64_t>(std::max(took, job.least_cost) - job.cost);
+  int64_t& deficit = job.session->deficit;
+  deficit = std::min(deficit - owed, std::max(deficit, kQuantum));  // Turns cannot be saved up.
+  if (job.kind == Job::Kind::kDecode) CorrectEstimates(job, static_cast<double>(took));
 }
 
 bool Turns::TakeOne(JobSet set, Job& job) {
@@ -165,7 +197,7 @@ bool Turns::TakeOne(JobSet set, Job& job) {
       const bool has_work = HasWork(session, set);
       if (has_work && session.deficit > 0) {
         if (!TakeFrom(session, set, job)) continue;
-        session.deficit -= Cost(job);
+        Charge(job);
         return true;
       }
       if (has_work) least_debt = std::min(least_debt, -session.deficit);
@@ -174,6 +206,20 @@ bool Turns::TakeOne(JobSet set, Job& job) {
     }
     if (least_debt == std::numeric_limits<int64_t>::max()) return false;
     BeginRounds(set, least_debt / kQuantum + 1);
+  }
+}
+
+bool Turns::TakeShort(Job& job) {
+  while (true) {
+    SessionState* next = nullptr;
+    for (SessionState* session : ring_) {
+      if (next != nullptr && session->deficit <= next->deficit) continue;
+      if (HasWork(*session, JobSet::kShort)) next = session;
+    }
+    if (next == nullptr) return false;
+    if (!TakeFrom(*next, JobSet::kShort, job)) continue;
+    Charge(job);
+    return true;
   }
 }
 
@@ -190,8 +236,7 @@ void Turns::BeginRounds(JobSet set, int64_t rounds) {
 
 bool Turns::TakeFrom(SessionState& session, JobSet set, Job& job) {
   WindowState* window = NextWindow(session, set);
-  RequestState* request = set != JobSet::kLoads ? session.runnable.first() : nullptr;
-  if (request != nullptr && !MayRun(session, *request)) request = nullptr;
+  RequestState* request = NextRequest(session, set);
   if (window != nullptr && (request == nullptr || window->needed_at <= request->needed_at)) {
     return TakeFromWindow(session, *window, job);
   }
@@ -207,7 +252,11 @@ bool Turns::TakeFromWindow(SessionState& session, WindowState& window, Job& job)
       if (chunk->state != ChunkEntry::State::kQueued) continue;
       chunk->state = ChunkEntry::State::kLoading;
       window.read_bytes += chunk->file_bytes;
-      job = {.kind = Job::Kind::kLoad, .session = &session, .chunk = chunk};
+      job = {.kind = Job::Kind::kLoad,
+             .session = &session,
+             .chunk = chunk,
+             .cost = CostOfLoad(chunk->ref),
+             .least_cost = std::max(chunk->ref.size, chunk->ref.raw_size)};
       ++session.active;
       return true;
     }
@@ -260,7 +309,7 @@ void Turns::TakeFollowers(const Job& leader, std::vector<Job>& jobs) {
       const Job next = NextPart(session, request, /*leads=*/false);
       if (next.block.rows == 0 || next.block.first_row != leader.block.first_row) break;
       TakeRows(session, request, /*leads=*/false, jobs.emplace_back());
-      session.deficit -= Cost(jobs.back());
+      Charge(jobs.back());
     }
   }
 }

@@ -12,13 +12,14 @@
 
 namespace penstock {
 
-// The kinds of jobs that a thread takes.
-enum class JobSet { kAll, kLoads, kOthers };
+// The kinds of jobs that a thread takes. kShort leaves out rows that take longer than about 10 ms.
+enum class JobSet { kAll, kLoads, kOthers, kShort };
 
 // Sessions take turns by deficit round robin (Shreedhar and Varghese, "Efficient fair queueing
 // using deficit round robin", 1995). It counts the bytes that are read and decoded; an image counts
-// as the bytes that take as long (row_cost.h). Within a session, the earliest needed job is next. A
-// session whose parts have not returned gets no further part, but its chunks are still loaded.
+// as the bytes that take as long (row_cost.h). An estimate is charged when a job is taken, and the
+// rest when its time is known. Within a session, the earliest needed job is next. A session whose
+// parts have not returned gets no further part, but its chunks are still loaded.
 //
 // Not thread-safe: guarded by the scheduler's lock.
 class Turns {
@@ -35,6 +36,8 @@ class Turns {
   // Adds the next job or jobs of `set`, as in Work. Returns false if there is nothing to do at the
   // moment. If that is because parts must return first, `parts` is awaited.
   bool Take(JobSet set, std::vector<Job>& jobs);
+  // Charges the session for what the job took, if that was measured, instead of the estimate.
+  static void Settle(const Job& job);
   // Whether Take() may find something.
   bool AnyWork(JobSet set) const;
   // If `session` cannot have its next part before parts return, awaits `parts` and returns the
@@ -63,6 +66,11 @@ class Turns {
   // Returns the job that would answer the next rows of `request`.
   Job NextPart(SessionState& session, RequestState& request, bool leads) const;
   bool TakeOne(JobSet set, Job& job);
+  // Takes a short job of the session that has had least. Begins no rounds, because sessions with
+  // long jobs take no part.
+  bool TakeShort(Job& job);
+  // Returns the request whose rows may be next, or null.
+  RequestState* NextRequest(const SessionState& session, JobSet set) const;
   // Adds the jobs that can be answered from the same block as `leader`, for sessions whose earliest
   // needed rows lie there. Each session is charged for its own job. If there are many, adds only
   // some.

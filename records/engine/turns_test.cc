@@ -12,6 +12,8 @@
 #include "base/mutex.h"
 #include "gtest/gtest.h"
 #include "records/engine/testing/engine_fixture.h"
+#include "records/engine/testing/record_data.h"
+#include "records/format/variable_entry.h"
 
 namespace penstock {
 namespace {
@@ -280,6 +282,26 @@ TEST_F(TakeRowsTest, ASessionGetsOnePartThoughOthersHaveAllMemory) {
   EXPECT_TRUE(turns_.Take(JobSet::kAll, jobs));
 }
 
+TEST_F(TakeRowsTest, AFollowerIsChargedAsItsLeaderIs) {
+  SessionState &leader = AddSession(), &follower = AddSession();
+  for (SessionState* session : {&leader, &follower}) AskForRows(*session);
+  leader.deficit = follower.deficit = 1;
+  std::vector<Job> jobs;
+  ASSERT_TRUE(turns_.Take(JobSet::kAll, jobs));
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_LT(leader.deficit, -1000);
+  EXPECT_EQ(follower.deficit, leader.deficit);
+}
+
+TEST_F(TakeRowsTest, WhenTheLastSessionLeavesTheFirstIsNext) {
+  SessionState &first = AddSession(), &last = AddSession();
+  for (SessionState* session : {&first, &last}) AskForLoads(*session, 10);
+  EXPECT_EQ(JobsOf(first, 1), 1);
+  EXPECT_EQ(JobsOf(last, 1), 1);  // The next turn is after that of `last`, or its next one.
+  turns_.Remove(last);
+  EXPECT_EQ(JobsOf(first, 9), 9);
+}
+
 TEST_F(TakeRowsTest, AFollowerThatOwesTooMuchWaitsForItsTurn) {
   constexpr int64_t kMaxDebt = int64_t{16} << 20;
   for (const bool too_much : {false, true}) {
@@ -294,6 +316,150 @@ TEST_F(TakeRowsTest, AFollowerThatOwesTooMuchWaitsForItsTurn) {
     for (SessionState* session : {&leader, &follower}) turns_.Remove(*session);
     shared_->readers.clear();
   }
+}
+
+// The first bytes of a PNG of this size.
+std::string PngHeader(uint32_t width, uint32_t height) {
+  std::string png("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
+  for (const uint32_t side : {width, height}) {
+    for (int shift = 24; shift >= 0; shift -= 8) png.push_back(static_cast<char>(side >> shift));
+  }
+  return png + std::string("\x08\x02\0\0\0\0\0\0\0", 9);  // 8-bit RGB, and the checksum.
+}
+
+// Sessions that request images, in a time that passes only as far as the test says.
+class TakeImagesTest : public TakeRowsTest {
+ protected:
+  // Requests a row with this image again and again. Its parts take no memory.
+  SessionState& AskForImages(const std::string& image) {
+    SessionState& session = AddSession();
+    session.decodes_rows = true;
+    session.layout = layout_;
+    chunks_of_images_.push_back(std::make_unique<Chunk>(memory_, 1, layout_->row_bytes(), 1 << 20));
+    uint8_t* row = chunks_of_images_.back()->rows();
+    uint8_t* bytes = row + layout_->row_bytes();
+    std::copy(image.begin(), image.end(), bytes);
+    StoreVariable({true, 1, {bytes, image.size()}}, row + layout_->feature_offset(0));
+    const WindowChunk chunk{chunks_of_images_.back().get(), 0};
+    auto shared = std::make_shared<SharedWindow>();
+    shared->rows =
+        WindowRows::Build({&chunk, 1}, nullptr, layout_->row_bytes(), {.shuffle = false}, false)
+            .value();
+    WindowState& window = AddWindow(session);
+    window.phase = WindowState::Phase::kReady;
+    window.definition.rows = 1;
+    window.shared = shared;
+    requests_.push_back(std::make_unique<RequestState>());
+    requests_.back()->window = &window;
+    requests_.back()->pattern = {.first_row = 0, .rows = 1, .stride = 0, .count = 1'000'000};
+    requests_.back()->decoding = &*images_->For(WireDtype::kI8);
+    session.runnable.Insert(requests_.back().get());
+    return session;
+  }
+  // A session that requests rows without images again and again.
+  SessionState& AskForRowsForEver() {
+    SessionState& session = AddSession();
+    session.decodes_rows = true;
+    session.share_parts = false;
+    AskForRows(session);
+    requests_.back()->pattern = {.first_row = 0, .rows = 1000, .stride = 0, .count = 1'000'000};
+    return session;
+  }
+  Job TakeOne() {
+    std::vector<Job> jobs;
+    EXPECT_TRUE(turns_.Take(JobSet::kAll, jobs));
+    return jobs.at(0);
+  }
+  // Returns the share of the time of one thread that `light` gets until it has passed a minute, if
+  // an image takes `image_ms`. The time is measured if `measured`, and otherwise never known.
+  double ShareOf(const SessionState& light, uint64_t image_ms, bool measured) {
+    uint64_t all = 0, its = 0;
+    while (all < uint64_t{60'000} * kNanosecondsOfMs) {
+      Job job = TakeOne();
+      const bool decodes = job.session != &light;
+      const uint64_t took =
+          decodes ? job.rows * image_ms * kNanosecondsOfMs : job.bytes() * 18 / 100;
+      if (decodes && measured) job.nanoseconds = took;
+      Turns::Settle(job);
+      all += took;
+      its += decodes ? 0 : took;
+    }
+    return static_cast<double>(its) / static_cast<double>(all);
+  }
+
+  static constexpr uint64_t kNanosecondsOfMs = 1'000'000;
+  const std::shared_ptr<const Decodings> images_ =
+      std::make_shared<const Decodings>(Decodings::Compile(RecordData::Stream(R"(
+          tensor { name: "image" image { feature: "jpeg"
+                                         random_resized_crop { height: 8 width: 8 } } })"))
+                                            .value());
+  const std::shared_ptr<const ChunkLayout> layout_ =
+      std::make_shared<const ChunkLayout>(images_->features(), "", 0);
+  PageMemory memory_{0, 0};
+  std::vector<std::unique_ptr<Chunk>> chunks_of_images_;
+};
+
+// 8000x2700 flat pixels are a PNG of 68 KB, which takes as long as a JPEG of 10 MB.
+TEST_F(TakeImagesTest, ManyPixelsInFewBytesAreChargedAsPixels) {
+  AskForImages(PngHeader(8000, 2700) + std::string(68'000, '\0'));
+  const double share = ShareOf(AskForRowsForEver(), 130, /*measured=*/false);
+  EXPECT_GT(share, 0.25);
+  EXPECT_LT(share, 0.75);
+}
+
+TEST_F(TakeImagesTest, AnImageIsChargedForTheTimeThatItTook) {
+  for (const uint64_t image_ms : {1, 10, 100, 1000}) {
+    SessionState& heavy = AskForImages(PngHeader(1000, 1000));  // Looks like 6 ms.
+    SessionState& light = AskForRowsForEver();
+    EXPECT_NEAR(ShareOf(light, image_ms, /*measured=*/true), 0.5, 0.05) << image_ms;
+    for (SessionState* session : {&heavy, &light}) turns_.Remove(*session);
+  }
+}
+
+TEST_F(TakeImagesTest, AShortJobIsChargedButBeginsNoRound) {
+  SessionState &heavy = AskForImages(PngHeader(8000, 2700)), &light = AskForRowsForEver();
+  heavy.deficit = light.deficit = 1;
+  std::vector<Job> jobs;
+  for (int64_t before = 1; light.deficit > -(int64_t{8} << 20); before = light.deficit) {
+    jobs.clear();
+    ASSERT_TRUE(turns_.Take(JobSet::kShort, jobs));
+    EXPECT_EQ(jobs.at(0).session, &light);
+    EXPECT_EQ(light.deficit, before - static_cast<int64_t>(jobs[0].cost));
+  }
+  EXPECT_EQ(heavy.deficit, 1);
+  turns_.Remove(light);
+  EXPECT_FALSE(turns_.AnyWork(JobSet::kShort));
+  EXPECT_EQ(TakeOne().session, &heavy);
+}
+
+TEST_F(TakeImagesTest, SixteenHeavySessionsLeaveTheSeventeenthItsShare) {
+  for (int i = 0; i < 16; ++i) AskForImages(PngHeader(8000, 2700));
+  EXPECT_NEAR(ShareOf(AskForRowsForEver(), 130, /*measured=*/true), 1.0 / 17, 0.02);
+}
+
+TEST_F(TakeImagesTest, AJobHasAboutTenMillisecondsOfImagesAndAtLeastOne) {
+  for (const auto& [bytes, rows] :
+       {std::pair<size_t, uint32_t>{1000, 524}, {200'000, 2}, {600'000, 1}}) {
+    SessionState& session = AskForImages(std::string(bytes, 'x'));
+    EXPECT_EQ(TakeOne().rows, rows) << bytes;
+    turns_.Remove(session);
+  }
+}
+
+TEST_F(TakeImagesTest, AJobHasFewerImagesIfTheLastOnesTookLonger) {
+  AskForImages(std::string(10'000, 'x'));
+  const uint32_t before = TakeOne().rows;
+  const auto settle = [this](uint64_t nanoseconds_of_byte) {
+    for (int i = 0; i < 20; ++i) {
+      Job job = TakeOne();
+      job.nanoseconds = job.rows * 10'000 * nanoseconds_of_byte;
+      Turns::Settle(job);
+    }
+    return TakeOne().rows;
+  };
+  EXPECT_EQ(settle(20), before);
+  EXPECT_NEAR(settle(200), before / 10, 1);
+  EXPECT_NEAR(settle(20), before, 5);
 }
 
 }  // namespace

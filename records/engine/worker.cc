@@ -1,5 +1,6 @@
 #include "records/engine/worker.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -80,12 +81,18 @@ SpanScope SpanOf(const Job& job, SpanSink* spans) {
   return SpanScope(spans, "refuse");
 }
 
+// Whether the bytes of the job do not tell what it costs.
+bool IsMeasured(const Job& job) {
+  return job.kind != Job::Kind::kDecode || job.request->decoding->program.images().decodes();
+}
+
 }  // namespace
 
 void Worker::Do(Work& work) {
   const SpanScope span = SpanOf(work.jobs.front(), spans_);
   const JobTimes::Activity activity = JobTimes::ActivityOf(work.jobs.front().kind);
   sending_ = reading_ = {};
+  if (IsMeasured(work.jobs.front())) thread_time_ = JobTimes::ThreadTime();
   const auto start = JobTimes::Clock::now();
   if (work.jobs.front().kind == Job::Kind::kDecode) {
     Decode(work);
@@ -98,6 +105,12 @@ void Worker::Do(Work& work) {
   times_.Add(JobTimes::kRead, reading_);
 }
 
+void Worker::Measure(std::span<Job> jobs) const {
+  if (!IsMeasured(jobs.front())) return;
+  const uint64_t took = JobTimes::ThreadTime() - thread_time_;
+  for (Job& job : jobs) job.nanoseconds = std::max<uint64_t>(took, 1);
+}
+
 void Worker::Decode(Work& work) {
   const Job& job = work.jobs.front();
   if (job.block.rows > 0) return DecodeShared(work);
@@ -105,6 +118,7 @@ void Worker::Decode(Work& work) {
   PartBuffer part(job.session->home.get(), pool_.Take(*job.session->home, job.bytes()),
                   job.bytes());
   PieceOutcome outcome = decoder_.Decode(PieceOf(job), part.bytes());
+  Measure(work.jobs);
   if (outcome.failure) return Refuse(work, job, outcome);
   work.decoded.counters = outcome.counters;
   part.replaced = std::move(outcome.replaced);
@@ -113,7 +127,7 @@ void Worker::Decode(Work& work) {
   Send(work.jobs);
 }
 
-void Worker::Run(const Job& job) {
+void Worker::Run(Job& job) {
   switch (job.kind) {
     case Job::Kind::kLoad:
       return Load(job);
@@ -130,19 +144,21 @@ void Worker::Run(const Job& job) {
   }
 }
 
-void Worker::Load(const Job& job) {
+void Worker::Load(Job& job) {
   LoadError error;
   std::optional<Chunk> chunk =
       loader_.Load(job.chunk->shard, job.chunk->ref, job.chunk->layout, job.chunk->damage, error);
   if (waits_ == Waits::kApart) reading_ = loader_.TakeReadTime();
+  Measure({&job, 1});
   scheduler_.FinishLoad(job, std::move(chunk), error);
 }
 
-void Worker::Build(const Job& job) {
+void Worker::Build(Job& job) {
   WindowState& window = *job.window;
   std::shared_ptr<const SharedWindow> shared = scheduler_.FindRows(job);
   if (shared == nullptr) {
     absl::StatusOr<WindowRows> rows = BuildRows(window);
+    Measure({&job, 1});
     if (!rows.ok()) return scheduler_.FailBuild(job, rows.status());
     shared = scheduler_.AddRows(job, *std::move(rows));
   }
@@ -162,6 +178,7 @@ void Worker::DecodeRows(Work& work) {
   const Job job = work.jobs.front();
   JobRows rows(job, decoder_);
   job.session->events.OnRows(rows);
+  Measure(work.jobs);
   if (rows.failed()) return Refuse(work, job, *rows.failed());
   work.decoded = rows.decoded();
 }
@@ -179,6 +196,7 @@ void Worker::DecodeShared(Work& work) {
     case StripCache::Answer::kDecode:
       block = DecodeBlock(leader, memory, work.decoded);
       strips_.Publish(key, work.jobs, block);
+      Measure(work.jobs);
       break;
     case StripCache::Answer::kReady:
       break;

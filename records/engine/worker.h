@@ -46,9 +46,11 @@ class Worker {
 
  private:
   void Decode(Work& work);
-  void Run(const Job& job);
-  void Load(const Job& job);
-  void Build(const Job& job);
+  void Run(Job& job);
+  void Load(Job& job);
+  void Build(Job& job);
+  // Notes what the jobs took since Do() was called, if their bytes do not tell.
+  void Measure(std::span<Job> jobs) const;
   // Answers the requests of `work` with the failure of a row of the job.
   void Refuse(Work& work, const Job& job, const PieceOutcome& failed);
   // The time that the client spends in its event counts as decoding.
@@ -71,6 +73,7 @@ class Worker {
   // Times of the current job that are counted separately.
   JobTimes::Clock::duration sending_{};
   JobTimes::Clock::duration reading_{};
+  uint64_t thread_time_ = 0;  // JobTimes::ThreadTime() at the start of a job that is measured.
   ChunkLoader loader_;
   PieceDecoder decoder_;
   std::vector<PartBuffer> parts_;

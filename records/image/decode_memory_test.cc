@@ -92,6 +92,9 @@ TEST(DecodeMemoryTest, IsNotFarAboveWhatLargeImagesTake) {
   }
 }
 
+// Rows of the widest image, which are kept too.
+constexpr size_t kRowsBytes = size_t{1} << 20;
+
 TEST(DecodeMemoryTest, LargeImagesAreGivenBack) {
   std::vector<uint8_t> out(TrainOps().output_bytes());
   ImageTransform transform;
@@ -99,6 +102,29 @@ TEST(DecodeMemoryTest, LargeImagesAreGivenBack) {
     const size_t before = bytes_in_use;
     ASSERT_OK(transform.Apply(file, TrainOps(), Uniforms(uint64_t{3}), out));
     EXPECT_LE(bytes_in_use, before + 4 * ScratchMemory::kKeptBytes) << name;
+  }
+}
+
+// Grants everything, and expects that only large images ask.
+class Granted final : public ImageMemory {
+ public:
+  Granted() : ImageMemory(/*unasked_bytes=*/uint64_t{1} << 20) {}
+  absl::Status Take(uint64_t bytes) override {
+    EXPECT_GT(bytes, unasked_bytes());
+    return absl::OkStatus();
+  }
+  void Return(uint64_t) override {}
+};
+
+TEST(DecodeMemoryTest, AThreadKeepsNoMoreThanItMayUseUnasked) {
+  std::vector<uint8_t> out(TrainOps().output_bytes());
+  ImageTransform transform;
+  Granted memory;
+  for (const auto& [name, file] : LargeImages()) {
+    const size_t before = bytes_in_use;
+    ASSERT_OK(transform.Apply(file, TrainOps(), Uniforms(uint64_t{3}), out, &memory));
+    EXPECT_LE(memory.used_bytes(), memory.unasked_bytes()) << name;
+    EXPECT_LE(bytes_in_use, before + memory.unasked_bytes() + kRowsBytes) << name;
   }
 }
 

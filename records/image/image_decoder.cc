@@ -33,9 +33,14 @@ PicturePart ImageDecoder::Turn(const PicturePart& part, const Size& stored, int 
           .top = static_cast<uint32_t>(upright.top)};
 }
 
-void ImageDecoder::Trim() {
-  pixels_.Trim();
-  turned_.Trim();
+void ImageDecoder::Trim(size_t kept) {
+  pixels_.Trim(kept / kNumScratch);
+  turned_.Trim(kept / kNumScratch);
+  png_.Trim(kept / kNumScratch);
+}
+
+size_t ImageDecoder::kept_bytes() const {
+  return pixels_.capacity() + turned_.capacity() + png_.kept_bytes();
 }
 
 absl::StatusOr<DecodedImage> ImageDecoder::Decode(std::span<const uint8_t> bytes,

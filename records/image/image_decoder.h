@@ -64,11 +64,17 @@ class ImageDecoder {
                                             const ImageDecodeOptions& options,
                                             const CropRect& region);
 
-  // Frees the memory that large images needed. Their pixels become invalid. If you do not call it,
-  // the next Decode() frees that memory.
-  void Trim();
+  // Frees the memory that images needed beyond about `kept` bytes. Their pixels become invalid. If
+  // you do not call it, the next Decode() frees what very large images needed.
+  void Trim(size_t kept = kNumScratch * ScratchMemory::kKeptBytes);
+
+  // Bytes that are kept for the next image.
+  size_t kept_bytes() const;
 
  private:
+  // The memories that may be as large as a picture.
+  static constexpr size_t kNumScratch = 3;
+
   // Decodes the part as it is stored, without turning it.
   absl::StatusOr<PicturePart> DecodePart(std::span<const uint8_t> bytes, const ImageInfo& info,
                                          const ImageDecodeOptions& options, const CropRect& region,

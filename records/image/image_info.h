@@ -56,6 +56,11 @@ absl::StatusOr<ImageInfo> ProbeImage(std::span<const uint8_t> bytes);
 // decoding.
 absl::Status CheckImageLimits(const ImageInfo& info, const ImageLimits& limits);
 
+// Estimates the time, in nanoseconds, that decoding such an image of `encoded_bytes` bytes takes:
+// an image of few bytes may have many pixels, and each scan of a progressive JPEG visits all of
+// them.
+uint64_t DecodeNanoseconds(const ImageInfo& info, uint64_t encoded_bytes);
+
 // Returns the largest memory, in bytes, that decoding such an image takes, without the encoded
 // bytes. Includes its pixels with `channels` channels, and the turned pixels if `orient`. A region
 // takes less, but whether a region can be decoded alone is known only from the encoded data.

@@ -15,10 +15,14 @@ absl::StatusOr<ImageNotes> ImageTransform::Apply(std::span<const uint8_t> bytes,
   PENSTOCK_RETURN_IF_ERROR(CheckImageLimits(info, ops.limits));
   PENSTOCK_ASSIGN_OR_RETURN(const Rendering rendering,
                             RenderingOf(ops, PictureSize(info, ops.orient), uniforms));
-  PENSTOCK_ASSIGN_OR_RETURN(const ImageMemoryLease lease,
-                            ImageMemoryLease::Take(memory, TransformMemory(info, ops)));
+  if (memory == nullptr) return DecodeAndRender(bytes, info, ops, rendering, out);
+  const uint64_t needed = TransformMemory(info, ops);
+  PENSTOCK_ASSIGN_OR_RETURN(const ImageMemoryLease lease, ImageMemoryLease::Take(memory, needed));
+  const uint64_t kept = decoder_.kept_bytes();
+  memory->Update(kept, kept + needed);
   absl::StatusOr<ImageNotes> notes = DecodeAndRender(bytes, info, ops, rendering, out);
-  decoder_.Trim();  // The lease must still be held here.
+  decoder_.Trim(memory->unasked_bytes());  // The lease must still be held here.
+  memory->Update(kept + needed, decoder_.kept_bytes());
   return notes;
 }
 

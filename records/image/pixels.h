@@ -32,7 +32,6 @@ struct PicturePart {
 // thread-safe.
 class ScratchMemory {
  public:
-  // Trim() frees memory above this size.
   static constexpr size_t kKeptBytes = size_t{16} << 20;
 
   // Returns at least `bytes` bytes, not initialised. The memory of an earlier call becomes invalid.
@@ -45,9 +44,12 @@ class ScratchMemory {
     return memory_.get();
   }
 
-  // Frees memory that grew for a large image. Call it when nothing in it is in use.
-  void Trim() {
-    if (capacity_ <= kKeptBytes) return;
+  size_t capacity() const { return capacity_; }
+
+  // Frees the memory if it has grown beyond `kept` bytes for a large image. Call it when nothing in
+  // it is in use.
+  void Trim(size_t kept = kKeptBytes) {
+    if (capacity_ <= kept) return;
     memory_.reset();
     capacity_ = 0;
   }

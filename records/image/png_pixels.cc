@@ -186,6 +186,9 @@ PngPixels::~PngPixels() = default;
 PngPixels::PngPixels(PngPixels&&) noexcept = default;
 PngPixels& PngPixels::operator=(PngPixels&&) noexcept = default;
 
+void PngPixels::Trim(size_t kept) { state_->memory.Trim(kept); }
+size_t PngPixels::kept_bytes() const { return state_->memory.capacity(); }
+
 absl::Status PngPixels::Decode(std::span<const uint8_t> bytes, const ImageInfo& info,
                                const ImageDecodeOptions& options, std::span<uint8_t> out,
                                ImageNotes& notes) {
@@ -208,7 +211,6 @@ absl::Status PngPixels::Decode(std::span<const uint8_t> bytes, const ImageInfo& 
     state.notes.truncated = true;
   }
   if (state.stop == State::Stop::kNone) state.ConvertTo(out.data());
-  state.memory.Trim();
   notes = state.notes;
   return state.Failure();
 }

@@ -28,6 +28,10 @@ class PngPixels {
   absl::Status Decode(std::span<const uint8_t> bytes, const ImageInfo& info,
                       const ImageDecodeOptions& options, std::span<uint8_t> out, ImageNotes& notes);
 
+  // Frees what a picture needed beyond `kept` bytes.
+  void Trim(size_t kept);
+  size_t kept_bytes() const;
+
  private:
   struct State;
   std::unique_ptr<State> state_;

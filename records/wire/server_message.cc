@@ -42,6 +42,7 @@ void ToProto(const StreamError& error, v1::ServerMessage& message) {
 
 void ToProto(const Credit& credit, v1::ServerMessage& message) {
   message.mutable_credit()->set_bytes(credit.bytes);
+  message.mutable_credit()->set_working(credit.working);
 }
 
 void ToProto(const Draining& draining, v1::ServerMessage& message) {
@@ -104,7 +105,7 @@ absl::StatusOr<ServerMessage> ParseServerMessage(google::protobuf::io::ZeroCopyI
     case v1::ServerMessage::kError:
       return FromProto(message.error());
     case v1::ServerMessage::kCredit:
-      return Credit{message.credit().bytes()};
+      return Credit{message.credit().bytes(), message.credit().working()};
     case v1::ServerMessage::kDraining:
       return Draining{message.draining().grace_ms()};
     case v1::ServerMessage::kPart:

@@ -81,6 +81,9 @@ TEST(ServerMessageTest, SmallMessagesSurviveTheWire) {
   EXPECT_EQ(std::get<WindowReady>(parsed).read_bytes, 2u);
   ASSERT_OK_AND_ASSIGN(parsed, ParseServer(Encode(Credit{uint64_t{1} << 33})));
   EXPECT_EQ(std::get<Credit>(parsed).bytes, uint64_t{1} << 33);
+  EXPECT_FALSE(std::get<Credit>(parsed).working);
+  ASSERT_OK_AND_ASSIGN(parsed, ParseServer(Encode(Credit{1, true})));
+  EXPECT_TRUE(std::get<Credit>(parsed).working);
   ASSERT_OK_AND_ASSIGN(parsed, ParseServer(Encode(Draining{30000})));
   EXPECT_EQ(std::get<Draining>(parsed).grace_ms, 30000u);
 }

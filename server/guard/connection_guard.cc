@@ -53,8 +53,8 @@ constexpr milliseconds kTrimAfterCut{5'000};
 constexpr milliseconds kLongestWithoutTrim{5'000};
 constexpr uint64_t kWorthATrim = uint64_t{16} << 20;
 
-// The part of this process's memory from which gRPC allocates. The engine's chunks and parts are
-// elsewhere. Both values are 0 if they are unknown.
+// The part of this process's memory from which gRPC allocates. Both values are 0 if they are
+// unknown.
 struct Heap {
   uint64_t allocated = 0;  // Bytes that malloc() has given out.
   uint64_t free = 0;       // Free bytes that malloc() keeps.
@@ -104,12 +104,16 @@ double SecondsOf(std::chrono::steady_clock::time_point time) {
 
 }  // namespace
 
-ConnectionGuard::ConnectionGuard(const GuardLimits& limits)
+uint64_t ConnectionGuard::AllocatedBytes() { return ReadHeap().allocated; }
+
+ConnectionGuard::ConnectionGuard(const GuardLimits& limits, Allocated allocated)
     : limits_(limits),
+      allocated_(std::move(allocated)),
       waiting_(std::min(limits.waiting, static_cast<size_t>(DescriptorLimit() / 16))) {}
 
-absl::StatusOr<std::unique_ptr<ConnectionGuard>> ConnectionGuard::Start(const GuardLimits& limits) {
-  std::unique_ptr<ConnectionGuard> guard(new ConnectionGuard(limits));
+absl::StatusOr<std::unique_ptr<ConnectionGuard>> ConnectionGuard::Start(const GuardLimits& limits,
+                                                                        Allocated allocated) {
+  std::unique_ptr<ConnectionGuard> guard(new ConnectionGuard(limits, std::move(allocated)));
   guard->epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
   guard->wake_ = UniqueFd(eventfd(0, EFD_CLOEXEC));
   if (!guard->epoll_.valid() || !guard->wake_.valid()) {
@@ -364,7 +368,7 @@ void ConnectionGuard::JudgeMemory(Clock::time_point now) {
   if (now < judged_ + kPatienceWithMemory) return;
   if (active_blame_ < kCalmBlame && now < judged_ + kSweep) return;
   judged_ = now;
-  const uint64_t allocated = ReadHeap().allocated;
+  const uint64_t allocated = allocated_();
   if (blame_ < kCalmBlame && now >= trim_until_) {
     calm_memory_ = allocated;
     calm_connections_ = connections_.size();

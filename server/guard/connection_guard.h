@@ -47,8 +47,17 @@ struct GuardStats {
 // most a few percent of a core. Thread-safe.
 class ConnectionGuard {
  public:
+  // Returns the number of bytes of the memory from which gRPC allocates.
+  using Allocated = std::function<uint64_t()>;
+  // Returns the bytes that malloc() has given out, or 0 if that is unknown. The engine's chunks and
+  // parts are elsewhere.
+  static uint64_t AllocatedBytes();
+
+  // `allocated` must not count what others than connections make the process allocate. It is called
+  // on the guard's thread.
   // kResourceExhausted: no descriptor or thread is available.
-  static absl::StatusOr<std::unique_ptr<ConnectionGuard>> Start(const GuardLimits& limits);
+  static absl::StatusOr<std::unique_ptr<ConnectionGuard>> Start(
+      const GuardLimits& limits, Allocated allocated = AllocatedBytes);
   // Calls Close().
   ~ConnectionGuard();
 
@@ -80,7 +89,7 @@ class ConnectionGuard {
     Clock::time_point penalized_until, next_turn;
   };
 
-  explicit ConnectionGuard(const GuardLimits& limits);
+  ConnectionGuard(const GuardLimits& limits, Allocated allocated);
   void Run();
   // Returns true if something suspicious was seen, so that the next look should come soon.
   bool LookAtAll(const std::vector<uint64_t>& active);
@@ -119,6 +128,7 @@ class ConnectionGuard {
   void GiveMemoryBack();
 
   const GuardLimits limits_;
+  const Allocated allocated_;
   LogLimiter log_;
   UniqueFd epoll_;
   UniqueFd wake_;  // Readable once the guard is closed.

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -45,10 +46,9 @@ Ends Connect(const char* client_host = "127.0.0.1") {
 // A guard in front of a server that accepts connections and reads their bytes.
 class ConnectionGuardTest : public ::testing::Test {
  protected:
-  // The clients are in this process, so its memory does not indicate a flood.
   void Start(GuardLimits limits = {}) {
-    limits.memory_growth = uint64_t{1} << 40;
-    ASSERT_OK_AND_ASSIGN(guard_, ConnectionGuard::Start(limits));
+    ASSERT_OK_AND_ASSIGN(
+        guard_, ConnectionGuard::Start(limits, [this]() -> uint64_t { return allocated_; }));
     port_.emplace(*guard_);
   }
   ~ConnectionGuardTest() override {
@@ -103,6 +103,8 @@ class ConnectionGuardTest : public ::testing::Test {
               static_cast<ssize_t>(bytes));
   }
 
+  // The clients are in this process, so its own memory does not indicate a flood.
+  std::atomic<uint64_t> allocated_ = 0;
   Mutex mutex_;
   CondVar changed_;
   std::vector<UniqueFd> taken_;
@@ -116,6 +118,17 @@ TEST_F(ConnectionGuardTest, AStrangerThatSendsTooMuchIsReset) {
   const UniqueFd client = Enter();
   EXPECT_TRUE(Say(client, 10'000));
   AwaitReset(client);
+  EXPECT_EQ(guard_->stats().cut, 1u);
+}
+
+TEST_F(ConnectionGuardTest, IfMemoryGrowsTheOneThatSentMostForNothingIsReset) {
+  Start();
+  const UniqueFd good = Enter(), bad = Enter();
+  EXPECT_TRUE(Say(good, 3'000));
+  EXPECT_TRUE(Say(bad, 60'000));
+  allocated_ = uint64_t{100} << 20;
+  AwaitReset(bad);
+  EXPECT_TRUE(Say(good, 1));
   EXPECT_EQ(guard_->stats().cut, 1u);
 }
 

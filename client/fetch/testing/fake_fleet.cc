@@ -164,7 +164,7 @@ void FakeFleet::OpenStream(StreamId stream, const std::string& address) {
 
 void FakeFleet::SayCredit(StreamId stream) {
   if (!Serves(stream) || servers_[stream.server].stalled) return;
-  controller_.OnCredit(now_, stream, options_.credit_bytes);
+  controller_.OnCredit(now_, stream, options_.credit_bytes, options_.working);
   if (options_.credit_every == absl::InfiniteDuration()) return;
   At(options_.credit_every, [this, stream] { SayCredit(stream); });
 }

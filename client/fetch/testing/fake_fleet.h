@@ -38,7 +38,8 @@ struct FleetOptions {
   // How often servers send their credit, as they do while windows wait for memory. If it is
   // infinite, they send it once.
   absl::Duration credit_every = absl::InfiniteDuration();
-  uint32_t hold = 0;  // Number of steps that the consumer keeps while it asks for the next.
+  bool working = false;  // Whether repeated credit says that requests wait for a thread.
+  uint32_t hold = 0;     // Number of steps that the consumer keeps while it asks for the next.
 };
 
 // Runs a FetchController against servers that answer late and out of order, that die and come back,

@@ -146,7 +146,7 @@ class BundleStream final : public Stream {
     if (const auto* info = std::get_if<ServerInfo>(&event)) return TakeHello(member, *info);
     if (auto* broken = std::get_if<StreamBroken>(&event)) return Break(member, broken->status);
     // The credit of a member that was left alone would repeat the sum. A repeated credit means that
-    // the server is short of memory.
+    // something waits there.
     if (!member.usable()) return;
     if (const auto* credit = std::get_if<Credit>(&event)) return TakeCredit(member, *credit);
     const auto* shared = std::get_if<SharedMemoryResult>(&event);
@@ -173,7 +173,7 @@ class BundleStream final : public Stream {
     member.credit_bytes = credit.bytes;
     uint64_t sum = 0;
     for (const auto& each : members_) sum += each->usable() ? each->credit_bytes : 0;
-    if (num_hellos_ >= route_->growth.first) events_.OnEvent(Credit{sum});
+    if (num_hellos_ >= route_->growth.first) events_.OnEvent(Credit{sum, credit.working});
   }
   void Break(Member& member, absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (member.usable()) return Break(std::move(status));
