@@ -3,7 +3,9 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "base/drawing/canvas.h"
+#include "base/drawing/glyph_mask.h"
 #include "base/drawing/text.h"
 #include "gtest/gtest.h"
 
@@ -23,6 +25,33 @@ std::string Rendered(const std::string& text) {
     rows += '\n';
   }
   return rows;
+}
+
+TEST(GlyphTest, NothingIsBlackOutsideIt) {
+  Glyph glyph{.width = 2};
+  glyph.rows.fill(0xff);  // Also where the glyph has no column.
+  EXPECT_TRUE(glyph.at(1, kGlyphRows - 1));
+  EXPECT_FALSE(glyph.at(2, 0) || glyph.at(-1, 0) || glyph.at(0, -1) || glyph.at(0, kGlyphRows));
+}
+
+// The rows of the mask from `row` on: one digit for each pixel, 0 to 9 for its cover.
+std::string Digits(const GlyphMask& mask, int row, int rows) {
+  std::string digits;
+  for (int y = row; y < row + rows; ++y) {
+    for (int x = 0; x < mask.width; ++x) digits += absl::StrCat(mask.at(x, y) * 9 / 255);
+    digits += '\n';
+  }
+  return digits;
+}
+
+// Two pixels that touch at a corner. Scale2x joins them, so the scaled glyph is the same after a
+// turn by half a circle, and is no staircase.
+TEST(GlyphMaskTest, CornersAreRounded) {
+  Glyph glyph{.width = 2};
+  glyph.rows[3] = 0b01;
+  glyph.rows[4] = 0b10;
+  EXPECT_EQ(Digits(MaskOf(glyph, 1), 2, 4), "00\n90\n09\n00\n");
+  EXPECT_EQ(Digits(MaskOf(glyph, 2), 5, 6), "0000\n6610\n6971\n1796\n0166\n0000\n");
 }
 
 TEST(FontTest, IsDrawnAsItIsTyped) {

@@ -53,6 +53,19 @@ TEST_F(CommandPageTest, ArgumentsComeFirstAndGroupsInTheirOrder) {
   EXPECT_EQ(page_.usage, "tool pour [OPTIONS] JUG");
 }
 
+TEST_F(CommandPageTest, AnArgumentThatIsAnOptionTooIsBoth) {
+  CLI::App app("Pours.", "tool");
+  CLI::App& pour = *app.add_subcommand("pour", "Fill cups.");
+  pour.add_option("jug,--jug", jug_, "The jug")->type_name("FILE");
+  const CommandPage page = DescribeCommand(pour);
+  ASSERT_THAT(page.groups, SizeIs(testing::Ge(2)));
+  EXPECT_EQ(page.groups[0].options[0].names[0], "FILE");
+  const OptionRow& option = page.groups[1].options[0];
+  EXPECT_THAT(option.names, ElementsAre("--jug"));
+  EXPECT_EQ(option.placeholder, "FILE");
+  EXPECT_EQ(option.description, "The same as the argument FILE");
+}
+
 TEST_F(CommandPageTest, HelpIsNoWiderThanTheTerminal) {
   for (const size_t columns : {40, 60, 80, 200}) {
     const std::string help = HelpText(page_, columns);

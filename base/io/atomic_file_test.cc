@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <utility>
 
 #include "base/bytes_of.h"
 #include "gtest/gtest.h"
@@ -75,6 +76,18 @@ TEST(AtomicFileTest, OnlyItsOwnTemporaryNamesAreUnfinishedFiles) {
   for (const char* name : {"a.ckpt.tmp-12-0", ".a.ckpt", "a.ckpt", ""}) {
     EXPECT_EQ(UnfinishedFileName(name), "") << name;
   }
+}
+
+TEST(AtomicFileTest, AMovedFileIsWrittenAsBefore) {
+  TempFolder folder;
+  ASSERT_OK_AND_ASSIGN(AtomicFile file, AtomicFile::Create(folder.File("out")));
+  ASSERT_OK_AND_ASSIGN(AtomicFile other, AtomicFile::Create(folder.File("other")));
+  EXPECT_OK(file.Write(BytesOf("hello")));
+  other = std::move(file);
+  EXPECT_OK(other.Write(BytesOf(" again")));
+  EXPECT_OK(other.Commit());
+  EXPECT_EQ(folder.Read("out"), "hello again");
+  EXPECT_EQ(folder.NumEntries(), 1u);
 }
 
 TEST(AtomicFileTest, MovedFromFilesRemoveNothing) {
