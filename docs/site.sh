@@ -4,6 +4,13 @@
 # The site is build/site/html; open index.html in it, or give --serve and open http://127.0.0.1:8000.
 # MkDocs Material comes from PyPI, into a virtual environment of this checkout (build/site/venv).
 set -euo pipefail
+case ${1-} in
+  '' | --serve) ;;
+  *)
+    echo "usage: docs/site.sh [--serve]" >&2
+    exit 2
+    ;;
+esac
 cd "$(dirname "$0")/.."
 site=build/site
 stamp=$site/venv/requirements.txt
@@ -14,12 +21,11 @@ if ! cmp -s .ci/requirements-site.txt "$stamp"; then
 fi
 python3 docs/site_pages.py "$site"
 export NO_MKDOCS_2_WARNING=1
-case ${1-} in
-  '') "$site/venv/bin/mkdocs" build --strict -f "$site/mkdocs.yml" >"$site/log" 2>&1 || {
-        cat "$site/log" >&2
-        exit 1
-      }
-      echo "The site is $site/html/index.html" ;;
-  --serve) exec "$site/venv/bin/mkdocs" serve -f "$site/mkdocs.yml" ;;
-  *) echo "usage: docs/site.sh [--serve]" >&2; exit 2 ;;
-esac
+if [ "${1-}" = --serve ]; then
+  exec "$site/venv/bin/mkdocs" serve -f "$site/mkdocs.yml"
+fi
+if ! "$site/venv/bin/mkdocs" build --strict -f "$site/mkdocs.yml" >"$site/log" 2>&1; then
+  cat "$site/log" >&2
+  exit 1
+fi
+echo "The site is $site/html/index.html"

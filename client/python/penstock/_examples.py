@@ -235,8 +235,6 @@ class Encoder:
 
         Messages of TypeError and ValueError have the record, counted from 0, and the key.
         """
-        if not isinstance(record, Mapping):
-            raise TypeError(f"record {self.records}: must be a dict, not {_described(record)}")
         entries = b"".join(self._entries(record))
         if not entries:
             raise ValueError(f"record {self.records} has no values")

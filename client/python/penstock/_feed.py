@@ -76,10 +76,16 @@ class FeedLog:
 
     def close(self, quiet: bool = False) -> None:
         """Logs the rest, and frees the memory."""
-        if self.fd >= 0:
+        try:
             self.forward(final=True, quiet=quiet)
-            os.close(self.fd)
-            self.fd = -1
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Frees the memory without logging."""
+        fd, self.fd = self.fd, -1  # A signal handler that raises must not close it a second time.
+        if fd >= 0:
+            os.close(fd)
 
 
 class Feed:
@@ -211,9 +217,9 @@ class Feed:
         """
         if os.getpid() != self.owner:
             return self.abandon()
-        self.shut()
-        self.socket.close()
         try:
+            self.shut()
+            self.socket.close()
             self.process.wait(_END_SECONDS)
         # Catches Ctrl-C too, because nobody would kill the feed later.
         except BaseException as error:
@@ -227,9 +233,7 @@ class Feed:
     def abandon(self) -> None:
         """For a forked child: closes this process's references to what belongs to the parent."""
         self.socket.close()
-        if self.log.fd >= 0:
-            os.close(self.log.fd)
-            self.log.fd = -1
+        self.log.abandon()
         # The feed is no child of this process, so nobody should wait for it, or warn that it runs.
         self.process.returncode = 0
 

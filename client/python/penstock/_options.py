@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
+import inspect
 import os
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from penstock.errors import InvalidArgumentError
 
@@ -114,3 +117,37 @@ def in_keywords(error: InvalidArgumentError) -> InvalidArgumentError:
         "--[a-z][a-z-]*", lambda match: _KEYWORD_OF.get(match[0], match[0]), str(error)
     )
     return InvalidArgumentError(text)
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+# Keywords of other loaders, with what replaces them here.
+_HINTS = {
+    "batch_size": "global_batch_size, the rows of a step over all ranks",
+    "num_workers": "threads; by default all cores decode, in a process of their own",
+    "drop_last": 'remainder="drop" or remainder="short"',
+    "pin_memory": 'pin="register"',
+    "prefetch_factor": "look_ahead",
+    "sampler": "shuffle and seed; each rank gets its part without a sampler",
+    "transform": "loader.map(function)",
+    "collate_fn": "loader.map(function)",
+}
+
+
+def with_hints(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Returns the function with an error for unknown keywords that names the right ones."""
+    accepted = inspect.signature(function).parameters
+    name = function.__qualname__.removesuffix(".__init__")
+
+    @functools.wraps(function)
+    def checked(*args: _P.args, **options: _P.kwargs) -> _R:
+        for option in options.keys() - accepted.keys():
+            close = difflib.get_close_matches(option, accepted, 1)
+            hint = _HINTS.get(option) or "".join(close)
+            if option == "shuffle" and "seed" in accepted:
+                hint = "seed"
+            advice = f": did you mean {hint}?" if hint else "; help() lists its options"
+            raise TypeError(f"{name}() has no option {option}{advice}")
+        return function(*args, **options)
+
+    return checked

@@ -9,7 +9,9 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.errors import InvalidArgumentError
+from penstock.errors import FailedPreconditionError, InvalidArgumentError
+
+GIVEN = "rank"  # The source of ranks that the caller gave.
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,29 @@ def find_ranks(
     return launched
 
 
+def check_torch_ranks(ranks: Ranks) -> None:
+    """Refuses ranks that were found before torch.distributed was initialised with other ones.
+
+    Errors:
+        FailedPreconditionError: they differ, so ranks would read the same rows twice, or miss some.
+    """
+    now = None if ranks.source == GIVEN else _torch_ranks({})
+    if now is None or (now.rank, now.world_size) == (ranks.rank, ranks.world_size):
+        return
+    raise FailedPreconditionError(
+        f"this Loader was made as rank {ranks.rank} of {ranks.world_size} ({ranks.source}), but "
+        f"torch.distributed now says rank {now.rank} of {now.world_size}: make the Loader after "
+        "torch.distributed is initialised (after Accelerator(), init_process_group(), or in "
+        "Lightning's train_dataloader()), or give it rank and world_size"
+    )
+
+
 def _told_ranks(rank: int | None, world_size: int | None, environment: Mapping[str, str]) -> Ranks:
     if (rank is None) != (world_size is None):
         raise InvalidArgumentError("rank and world_size belong together: give both or none")
     if rank is None or world_size is None:
         return _torch_ranks(environment) or _launcher_ranks(environment)
-    return Ranks(rank, world_size, _local_size(world_size, environment), "rank")
+    return Ranks(rank, world_size, _local_size(world_size, environment), GIVEN)
 
 
 def _torch_ranks(environment: Mapping[str, str]) -> Ranks | None:

@@ -65,7 +65,7 @@ class Memory:
         try:
             self.map = mmap.mmap(self.fd, size, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
         except OSError as error:
-            os.close(self.fd)
+            self.close_fd()
             raise ResourceExhaustedError(f"mapping {size:,} bytes: {error}") from None
         self.size = size
         self.address: int = np.frombuffer(self.map, np.uint8).__array_interface__["data"][0]
@@ -73,9 +73,9 @@ class Memory:
 
     def close_fd(self) -> None:
         """Closes the descriptor. The mapping stays until the last owner is gone."""
-        if self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
+        fd, self.fd = self.fd, -1  # A signal handler that raises must not close it a second time.
+        if fd >= 0:
+            os.close(fd)
 
     def __del__(self) -> None:
         if getattr(self, "before_unmap", None) is not None:

@@ -117,6 +117,11 @@ class BatchStream:
         """Whether no batch was taken since the start or the last seek()."""
         return self._next_step == 0
 
+    @property
+    def next_step(self) -> int:
+        """Number of batches that were taken since the beginning or the last seek()."""
+        return self._next_step
+
     def cursor(self) -> str:
         """Returns the place after the last batch that was handed out."""
         last = self._last
@@ -408,15 +413,15 @@ class BatchStream:
         if self._closed or self._forked:
             return
         self._closed = True
-        self._let_go()
-        self._feed.shut()  # Ends the wait of a thread that reads.
-        # A signal handler may run on a thread that is in the middle of reading.
-        locked = self._reading.acquire(timeout=_STATS_SECONDS)
         try:
-            self._feed.close()
-        finally:
+            self._let_go()
+            self._feed.shut()  # Ends the wait of a thread that reads.
+            # A signal handler may run on a thread that is in the middle of reading.
+            locked = self._reading.acquire(timeout=_STATS_SECONDS)
             if locked:
                 self._reading.release()
+        finally:
+            self._feed.close()  # Also after Ctrl-C, because nobody would end the feed later.
 
     def close_at_exit(self) -> None:
         """Ends the feed. Daemon threads that read keep waiting."""

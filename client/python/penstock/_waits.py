@@ -11,6 +11,7 @@ class Waits:
     def __init__(self) -> None:
         self.seconds = 0.0
         self.first_seconds = 0.0
+        self.starts = 0
         self.count = 0
         self._elapsed = 0.0  # Seconds in the periods that have ended.
         self._began: float | None = None
@@ -18,6 +19,7 @@ class Waits:
     def start(self) -> None:
         """Call this when START was sent. The period ends, and the next one begins with its first
         batch."""
+        self.starts += 1
         self._elapsed += self._period()
         self._began = None
 

@@ -155,6 +155,14 @@ class Batch(dict[str, Any]):
         ids = self._layout.detached_ids(self._base, self.rows)
         return _unpickled, (dict(self), self._record, self._layout.detached(), ids)
 
+    def __repr__(self) -> str:
+        """Names, types and shapes of the tensors, without their values."""
+        place = ""
+        if hasattr(self, "_record"):
+            place = f" at epoch {self.epoch}, position {self.position}"
+        tensors = ", ".join(f"{name}: {_described(tensor)}" for name, tensor in self.items())
+        return f"<penstock.Batch{place}: {{{tensors}}}>"
+
     def copy(self) -> Batch:
         """Returns a Batch at the same place with the same tensors, which are not copied."""
         return self.with_tensors(self)
@@ -169,6 +177,11 @@ def _unpickled(
     batch = Batch(tensors)
     batch._record, batch._layout, batch._base = record, layout, ids
     return batch
+
+
+def _described(tensor: Any) -> str:
+    shape, dtype = getattr(tensor, "shape", None), getattr(tensor, "dtype", None)
+    return type(tensor).__name__ if shape is None else f"{dtype} {list(shape)}"
 
 
 def _is_cuda(device: Any) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 from . import errors
 from ._crc32c import frame
 from ._examples import Encoder
-from ._options import option
+from ._options import option, with_hints
 from ._programs import program
 
 _log = logging.getLogger("penstock")
@@ -55,6 +55,7 @@ def index(dataset: _Path | Sequence[_Path], *, output: _Path | None = None,
     return _run_penstock(arguments)
 
 
+@with_hints
 def pack(records: Iterable[Mapping[str, Any]], output: _Path, *, name: str | None = None,
          records_per_shard: int = 0, compression: str | None = None, seed: int | None = None,
          types: Mapping[str, str] | None = None, classes: Sequence[str] | None = None,
@@ -120,6 +121,7 @@ def pack(records: Iterable[Mapping[str, Any]], output: _Path, *, name: str | Non
         with writer:
             encoder = Encoder(types)
             for record in records:
+                _check_record(record, encoder.records, records)
                 writer.add(encoder.encode(record))
         if encoder.records == 0:
             raise ValueError("there are no records to pack")
@@ -136,6 +138,26 @@ def pack(records: Iterable[Mapping[str, Any]], output: _Path, *, name: str | Non
 
 
 _NO_LIMIT = (1 << 63, 1 << 63)
+
+
+# Methods of tables that give their rows as dicts: pyarrow, polars, pandas.
+_ROWS = {"to_pylist": "to_pylist()", "iter_rows": "iter_rows(named=True)",
+         "to_dict": 'to_dict("records")'}
+
+
+def _check_record(record: object, number: int, records: object) -> None:
+    if isinstance(record, Mapping):
+        return
+    kind, advice = type(records).__name__, ""
+    if isinstance(records, (str, bytes, os.PathLike)):
+        advice = "; to pack files, see `penstock pack --help`"
+    elif isinstance(records, Mapping):
+        advice = f": give an iterable of one dict for each record, not one {kind}"
+    for method, rows in _ROWS.items():
+        if not advice and hasattr(records, method):
+            advice = f": give the rows of the {kind}, its {rows}"
+    raise TypeError(f"record {number}: must be a dict, not a value of type "
+                    f"{type(record).__name__}{advice}")
 
 
 class _Staging:

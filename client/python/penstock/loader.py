@@ -12,8 +12,8 @@ from penstock import batch as batches
 from penstock import verdict as verdicts
 from penstock._feed import Feed
 from penstock._layout import LAYOUTS, OUTPUTS, Layout, TensorSpec
-from penstock._options import PathLike, feed_arguments, in_keywords
-from penstock._ranks import Ranks, find_ranks
+from penstock._options import PathLike, feed_arguments, in_keywords, with_hints
+from penstock._ranks import Ranks, check_torch_ranks, find_ranks
 from penstock._stream import COPIES, BatchStream, EndOfStream
 from penstock.batch import Batch
 from penstock.errors import InvalidArgumentError
@@ -99,6 +99,7 @@ class Loader:
         FeedError: `penstock feed` cannot be started.
     """
 
+    @with_hints
     def __init__(
         self,
         dataset: PathLike,
@@ -154,6 +155,7 @@ class Loader:
         self._seed = seed
         self._ranks: Ranks = ranks
         self._drops = remainder == "drop"
+        self._epochs, self._max_steps = epochs or None, max_steps or None
         try:
             self._stream = BatchStream(
                 _Spawner(self._dataset, options),
@@ -196,8 +198,28 @@ class Loader:
         return int(self._stream.ready["steps_per_epoch"])
 
     def __len__(self) -> int:
-        """Number of steps of an epoch."""
+        """Number of steps of a complete epoch, also if the next `for` begins in its middle."""
         return self.steps_per_epoch
+
+    @property
+    def remaining(self) -> int:
+        """Number of steps of the next `for`: fewer than `len` after a resume in mid-epoch.
+
+        Example:
+            for batch in tqdm(loader, total=loader.remaining): ...
+        """
+        _, position, ended = self._stream.place()
+        rows = 0 if ended else self.records - position
+        steps = self._steps_of(rows) or self.steps_per_epoch
+        if self._epochs is not None and self.epoch >= self._epochs:
+            return 0
+        if self._max_steps is None:
+            return steps
+        return min(steps, self._max_steps - self._stream.next_step)
+
+    def _steps_of(self, rows: int) -> int:
+        """Number of steps that the rows at the end of an epoch make."""
+        return (rows if self._drops else rows + self.global_batch_size - 1) // self.global_batch_size
 
     @property
     def global_batch_size(self) -> int:
@@ -239,9 +261,7 @@ class Loader:
                 for batch in loader: ...
         """
         epoch, position, ended = self._stream.place()
-        left = self.records - position
-        # The remaining rows do not fill a step and are dropped, or none are left.
-        return epoch + (ended or left < (self.global_batch_size if self._drops else 1))
+        return epoch + (ended or self._steps_of(self.records - position) == 0)
 
     # Reading.
 
@@ -253,8 +273,10 @@ class Loader:
             SlotsHeldError: with `copy="never"`, too many batches are held.
             FeedError: the feed was killed. `state_dict()` and `load_state_dict()` still work; the
                 latter starts another feed.
-            RuntimeError: the Loader is closed, or this is a forked child.
+            RuntimeError: the Loader is closed, this is a forked child, or the Loader was made
+                before torch.distributed was initialised with another rank or world size.
         """
+        check_torch_ranks(self._ranks)
         batches.register_pytrees()
         return _Epoch(self)
 
@@ -325,10 +347,12 @@ class Loader:
         first_batch_seconds: how long it blocked for the first batch of each start.
         elapsed_seconds: time since the first batch.
         slots, held: number of batches that fit into the memory, and that you hold.
+        replaced: with `on_error="replace"`, damaged records that others replace, and rows of records
+            that cannot be decoded. "feed" has them apart: replaced_records, undecodable_rows.
 
         The feed has one second to answer. Without an answer, "feed" has its last counters.
         """
-        waits = self._stream.waits
+        waits, feed = self._stream.waits, self._stream.feed_stats()
         return {
             **self._stream.taken(),
             "wait_seconds": waits.seconds,
@@ -337,18 +361,19 @@ class Loader:
             "elapsed_seconds": waits.elapsed,
             "slots": self._stream.num_slots,
             "held": self._stream.num_held(),
-            "feed": self._stream.feed_stats(),
+            "replaced": feed.get("replaced_records", 0) + feed.get("undecodable_rows", 0),
+            "feed": feed,
         }
 
     def verdict(self) -> verdicts.Verdict:
         """Returns whether training waits for its input. See Verdict for what this covers.
 
         Example:
-            print(loader.verdict())   # compute-bound: 0.2 % of 61 s waiting for batches
+            print(loader.verdict())
+            # compute-bound: first batch 0.4 s, then 0.2 % of 61 s waiting for batches
         """
-        waits = self._stream.waits
         servers = self._stream.feed_stats().get("servers", [])
-        return verdicts.judge(waits.seconds, waits.elapsed, servers)
+        return verdicts.judge(self._stream.waits, servers)
 
     # Ending.
 
@@ -366,6 +391,13 @@ class Loader:
         return (
             f"<penstock.{type(self).__name__} of {self._dataset!r}: rank {self.rank} of "
             f"{self.world_size}, {self.steps_per_epoch} steps of {self.global_batch_size}>"
+        )
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise TypeError(
+            "a Loader has no row or batch by number: read it with `for batch in loader`, without a "
+            "DataLoader or a sampler around it. If other code requires a DataLoader, use "
+            "DataLoader(penstock.torch.IterableDataset(loader), batch_size=None, num_workers=0)"
         )
 
     def __reduce__(self) -> NoReturn:

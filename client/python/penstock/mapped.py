@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from penstock._random import RowRandom
 from penstock.batch import Batch
+from penstock.verdict import Verdict
 
 if TYPE_CHECKING:
     from penstock.loader import Loader, State
@@ -45,6 +46,9 @@ class MappedLoader:
         result: Any = batch
         for stage, function in enumerate(self._functions):
             result = function(result, RowRandom.of_batch(self.loader.seed, batch, stage))
+            if result is None:
+                name = getattr(function, "__qualname__", repr(function))
+                raise TypeError(f"{name}() of map() returned None: return the batch or a mapping")
             if isinstance(result, Mapping) and not isinstance(result, Batch):
                 result = batch.with_tensors(result)
         return result
@@ -58,7 +62,34 @@ class MappedLoader:
         return MappedLoader(self.loader, (*self._functions, function))
 
     def __len__(self) -> int:
+        """Like len() of the Loader."""
         return len(self.loader)
+
+    def __repr__(self) -> str:
+        count = len(self._functions)
+        return f"<penstock.MappedLoader of {count} function{'s'[:count != 1]} on {self.loader!r}>"
+
+    @property
+    def epoch(self) -> int:
+        """Like Loader.epoch."""
+        return self.loader.epoch
+
+    @property
+    def remaining(self) -> int:
+        """Like Loader.remaining."""
+        return self.loader.remaining
+
+    def stats(self) -> dict[str, Any]:
+        """Like Loader.stats()."""
+        return self.loader.stats()
+
+    def verdict(self) -> Verdict:
+        """Like Loader.verdict(). The functions count as the time of your own code."""
+        return self.loader.verdict()
+
+    def close(self) -> None:
+        """Like Loader.close()."""
+        self.loader.close()
 
     def state_dict(self, after: Batch | None = None) -> State:
         """Like Loader.state_dict()."""
@@ -77,7 +108,10 @@ class MappedLoader:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.loader.close()
+        self.close()
+
+    def __getitem__(self, index: object) -> NoReturn:
+        self.loader.__getitem__(index)
 
     def __reduce__(self) -> NoReturn:
         self.loader.__reduce__()

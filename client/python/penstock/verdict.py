@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from penstock._waits import Waits
+
 _WAITS = 0.05  # Share of the time. If more is spent waiting, the waits are worth fixing.
 _SOON = 1.0  # Seconds that must pass before a share is meaningful.
 
@@ -19,8 +21,10 @@ class Verdict:
     bound: "input" if more than 5 % of the time was spent waiting for batches, "compute" if less
         was, "unknown" in the first second.
     waiting: the share of the time that was spent waiting, from 0 to 1.
-    seconds: the time that this covers, without the wait for the first batch after a start or a
-        `load_state_dict`.
+    seconds: the time that this covers, without the waits for first batches.
+    first_batches: the seconds that were spent waiting for the first batch after each start: the
+        first `next`, a `load_state_dict`, or a `for` of an evaluation loader.
+    starts: the number of starts.
     late: servers that missed deadlines, with the number of requests; others did their work.
     away: servers without a connection, with the cause.
 
@@ -31,6 +35,8 @@ class Verdict:
     bound: Bound
     waiting: float
     seconds: float
+    first_batches: float
+    starts: int
     late: Mapping[str, int]
     away: Mapping[str, str]
 
@@ -41,18 +47,22 @@ class Verdict:
         return "; ".join(parts)
 
     def _first_words(self) -> str:
+        first = ""
+        if self.starts > 0:
+            which = "first batch" if self.starts == 1 else f"{self.starts} first batches"
+            first = f"{which} {self.first_batches:.1f} s"
         if self.bound == "unknown":
-            return "too early to tell what limits this rank"
-        share = f"{100 * self.waiting:.1f} % of {self.seconds:.0f} s waiting for batches"
+            return ", ".join(filter(None, ["too early to tell what limits this rank", first]))
+        share = f"{first}, then {100 * self.waiting:.1f} % of {self.seconds:.0f} s waiting for batches"
         if self.bound == "input":
             return f"input-bound: {share} (see penstock bench for what would help)"
         return f"compute-bound: {share}"
 
 
-def judge(waited: float, elapsed: float, servers: Sequence[Mapping[str, Any]]) -> Verdict:
-    """Returns the verdict on `waited` of `elapsed` seconds, with the servers of the feed's STATS.
-    """
-    waiting = min(1.0, waited / elapsed) if elapsed > 0 else 0.0
+def judge(waits: Waits, servers: Sequence[Mapping[str, Any]]) -> Verdict:
+    """Returns the verdict on the waits of a consumer, with the servers of the feed's STATS."""
+    elapsed = waits.elapsed
+    waiting = min(1.0, waits.seconds / elapsed) if elapsed > 0 else 0.0
     bound: Bound = "unknown"
     if elapsed >= _SOON:
         bound = "input" if waiting > _WAITS else "compute"
@@ -63,4 +73,4 @@ def judge(waited: float, elapsed: float, servers: Sequence[Mapping[str, Any]]) -
         for s in remote
         if not s.get("connected", True)
     }
-    return Verdict(bound, waiting, elapsed, late, away)
+    return Verdict(bound, waiting, elapsed, waits.first_seconds, waits.starts, late, away)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -140,6 +141,23 @@ class PackTest(DatasetTestCase):
         penstock.pack(({"b": rng.bytes(n)} for n in lengths), self.out)
         facts = penstock.index(self.out, verify=True)
         self.assertEqual((facts["records"], facts["damage"]), (len(lengths), []))
+
+    def test_tables_are_refused_with_the_way_to_their_rows(self):
+        class DataFrame(list):
+            def to_dict(self, orient):
+                return []
+
+        for records, says in ((DataFrame(["a"]), r'rows of the DataFrame, its to_dict\("records"\)'),
+                              ({"a": [1]}, "one dict for each record"), ("a.csv", "penstock pack")):
+            with self.assertRaisesRegex(TypeError, f"record 0: must be a dict.*{says}"):
+                penstock.pack(records, self.out)
+
+    def test_every_shard_may_have_the_same_number_of_bytes(self):
+        limit = 2 * 1000  # Of the record's bytes; two records exceed it.
+        with mock.patch("penstock.dataset._MOST_BYTES", limit):
+            penstock.pack(({"b": bytes(1000)} for _ in range(6)), self.out)
+        self.assertEqual(len({path.stat().st_size for path in self.out.iterdir()}), 1)
+        self.assertEqual(len(self.names()), 3)
 
     def test_shards_of_a_number_of_records(self):
         facts = penstock.pack(({"i": i} for i in range(10)), self.out, name="n",

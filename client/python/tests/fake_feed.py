@@ -51,6 +51,7 @@ class FakeFeed:
         self.sock = socket.socket(fileno=int(value_of(arguments, "--control-fd")))
         self.version = self.behaviour["version"] or version()
         self.rows = self.behaviour["rows"]
+        self.records = (self.behaviour["steps"] - 1) * self.rows + (self.behaviour["short"] or self.rows)
         self.planes = 8 * self.rows
         row_bytes = 12 if self.behaviour["dtype"] == "bf16" else 6
         self.ids = -(-(self.planes + row_bytes * self.rows) // 64) * 64
@@ -100,7 +101,7 @@ class FakeFeed:
             "rank": 0,
             "world_size": 1,
             "global_batch_size": self.rows,
-            "records": self.behaviour["steps"] * self.rows,
+            "records": self.records,
             "spec": "fake",
             "classes": [],
         }
@@ -139,7 +140,8 @@ class FakeFeed:
             elif kind == WAITING and generation == self.generation:
                 self.waited = max(self.waited, value)
             elif kind == ASK_STATS:
-                self.say(STATS, {"rows": self.step * self.rows, "servers": []})
+                self.say(STATS, {"rows": self.step * self.rows, "servers": [],
+                                 "replaced_records": 2, "undecodable_rows": 3})
             self.note([kind, generation, text if text is not None else value])
 
     def note(self, line):
@@ -171,8 +173,7 @@ class FakeFeed:
             self.step_on()
 
     def step_on(self):
-        per_epoch = self.behaviour["steps"] * self.rows
-        if self.position >= per_epoch:
+        if self.position >= self.records:
             self.epoch, self.position = self.epoch + 1, 0
         if self.behaviour["epochs"] and self.epoch >= self.behaviour["epochs"]:
             self.ended = True
@@ -187,13 +188,12 @@ class FakeFeed:
             self.ended = True
             return self.say(ERROR, {"code": "DATA_LOSS", "message": "a: damaged", "shard": "a",
                                     "offset": 21, "record": 2})
-        self.fill(per_epoch)
+        self.fill()
 
-    def fill(self, per_epoch):
+    def fill(self):
         slot = self.free.popleft()
-        end = self.position + self.rows
-        last = end >= per_epoch
-        rows = (self.behaviour["short"] or self.rows) if last else self.rows
+        end = min(self.position + self.rows, self.records)
+        rows = end - self.position
         numbers = range(self.position, self.position + rows)
         begin = slot * self.slot_bytes
         ids = struct.pack(f"<{rows}q", *numbers)
@@ -202,7 +202,7 @@ class FakeFeed:
         width = 12 if self.behaviour["dtype"] == "bf16" else 6
         planes = b"".join(bytes([n % 256]) * width for n in numbers)
         self.memory[begin + self.planes : begin + self.planes + len(planes)] = planes
-        self.out += record(BATCH, self.generation, slot=slot, flags=int(last), step=self.step,
+        self.out += record(BATCH, self.generation, slot=slot, flags=int(end == self.records), step=self.step,
                            epoch=self.epoch, position=self.position, rows=rows, global_rows=rows,
                            end_epoch=self.epoch, end_position=end)
         self.step += 1

@@ -109,6 +109,25 @@ class DataLoaderTest(FrameworkTestCase):
             pickle.dumps(self.dataset)
         self.assertEqual(ids_of(self.data_loader()), self.expected[0])
 
+    def test_stacking_batches_is_refused_with_advice(self):
+        import torch.utils.data
+        for options in ({}, {"batch_size": 32}):
+            with self.assertRaisesRegex(RuntimeError, "would stack whole batches.*batch_size=None"):
+                next(iter(torch.utils.data.DataLoader(self.dataset, **options)))
+        self.assertEqual(ids_of(self.data_loader()), self.expected[0])
+
+    def test_a_loader_instead_of_a_dataset_is_refused_with_advice(self):
+        import torch.utils.data
+        from torch.utils.data.distributed import DistributedSampler
+        loader = self.loader()
+        for source in (loader, loader.map(lambda batch, rng: batch)):
+            for sampler in (None, DistributedSampler(source, num_replicas=2, rank=0)):
+                reader = torch.utils.data.DataLoader(source, batch_size=None, sampler=sampler)
+                with self.assertRaisesRegex(TypeError, "for batch in loader"):
+                    next(iter(reader))
+        with self.assertRaisesRegex(ValueError, "sampler"):
+            self.data_loader(sampler=DistributedSampler(loader, num_replicas=2, rank=0))
+
     def test_state_of_the_dataset_resumes_in_mid_epoch(self):
         iterator = iter(self.data_loader())
         read = [next(iterator).record_ids.tolist() for _ in range(7)]
@@ -207,11 +226,12 @@ class TensorFlowTest(FrameworkTestCase):
 class RanksTest(FrameworkTestCase):
     """Tests that two ranks together read every row of the epoch once."""
 
-    def read_by_two_ranks(self, framework):
+    LAUNCHER = (program("penstock"), "launch", "-np", 2, "-H", "localhost:2")
+
+    def read_by_two_ranks(self, framework, launcher=LAUNCHER):
         folder = self.folder / framework
         folder.mkdir()
-        self.run_command(program("penstock"), "launch", "-np", 2, "-H", "localhost:2",
-                         sys.executable, __file__, "--ranks", framework, self.data, folder)
+        self.run_command(*launcher, sys.executable, __file__, "--ranks", framework, self.data, folder)
         parts = [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
         whole = ids_of(self.loader(output="numpy"))
         self.assertEqual([len(steps) for steps in parts], [len(whole)] * 2)
@@ -230,13 +250,29 @@ class RanksTest(FrameworkTestCase):
     def test_accelerate(self):
         self.read_by_two_ranks("accelerate")  # This also resumes in mid-epoch.
 
+    @needs("torch", "accelerate")
+    def test_accelerate_may_not_split_a_part_again(self):
+        self.read_by_two_ranks("prepare")
+
     @needs("torch", "accelerate", "transformers")
     def test_the_trainer_of_transformers(self):
         self.read_by_two_ranks("transformers")
 
+    @needs("torch", "torchdata")
+    def test_stateful_data_loader(self):
+        self.read_by_two_ranks("torchdata")
+
     @needs("torch", "lightning")
     def test_lightning(self):
         self.read_by_two_ranks("lightning")
+
+    @needs("torch", "lightning")
+    def test_lightning_with_a_data_loader(self):
+        self.read_by_two_ranks("lightning-data-loader")
+
+    @needs("torch", "ray")
+    def test_ray_train(self):
+        self.read_by_two_ranks("ray", launcher=())
 
     @needs("jax")
     def test_jax(self):
@@ -353,6 +389,55 @@ def read_accelerate(data, folder):
     return steps
 
 
+def read_after_prepare(data, folder):
+    import penstock.torch
+    import torch.utils.data
+    from accelerate import Accelerator
+    from accelerate.utils import DataLoaderConfiguration
+    for dispatches, batch_size in ((None, None), (True, None), (False, 1)):
+        accelerator = Accelerator(cpu=True, dataloader_config=DataLoaderConfiguration(
+            dispatch_batches=dispatches))
+        with penstock.Loader(data, **LOADER) as loader:
+            dataset = penstock.torch.IterableDataset(loader)
+            prepared = accelerator.prepare(
+                torch.utils.data.DataLoader(dataset, batch_size=batch_size))
+            try:
+                next(iter(prepared))
+            except RuntimeError as error:
+                assert "would split" in str(error), error
+            else:
+                raise AssertionError(f"dispatch_batches={dispatches} was not refused")
+    with penstock.Loader(data, **LOADER) as loader:
+        return ids_of(accelerator.prepare(loader))  # Left as it is.
+
+
+def read_torchdata(data, folder):
+    import penstock.torch
+    from torchdata.stateful_dataloader import StatefulDataLoader
+    with penstock.Loader(data, **LOADER) as loader:
+        return ids_of(StatefulDataLoader(penstock.torch.IterableDataset(loader), batch_size=None))
+
+
+def read_ray(data, folder):
+    import ray
+    import ray.train.torch
+
+    def train():
+        import torch
+        import penstock.torch
+        context = ray.train.get_context()
+        dataset = penstock.torch.IterableDataset(data, **LOADER)
+        reader = ray.train.torch.prepare_data_loader(
+            torch.utils.data.DataLoader(dataset, batch_size=None))
+        steps = [batch["i"].tolist() for batch in reader]
+        (folder / f"{context.get_world_rank()}.json").write_text(json.dumps(steps))
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.train.torch.TorchTrainer(
+        train, scaling_config=ray.train.ScalingConfig(num_workers=2),
+        run_config=ray.train.RunConfig(storage_path=str(folder))).fit()
+
+
 def read_transformers(data, folder):
     import torch
     from transformers import Trainer, TrainingArguments
@@ -379,7 +464,7 @@ def read_transformers(data, folder):
     return model.steps
 
 
-def fit_lightning(data, steps, ckpt_path=None, **options):
+def fit_lightning(data, steps, ckpt_path=None, reader=None, **options):
     import lightning
     import torch
 
@@ -389,7 +474,7 @@ def fit_lightning(data, steps, ckpt_path=None, **options):
             self.layer = torch.nn.Linear(4, 1)
 
         def train_dataloader(self):
-            return penstock.Loader(data, **LOADER)
+            return reader or penstock.Loader(data, **LOADER)
 
         def training_step(self, batch, number):
             steps.append(batch["i"].tolist())
@@ -409,6 +494,16 @@ def read_lightning(data, folder):
     steps = []
     trainer = fit_lightning(data, steps, devices=2, strategy="ddp", max_epochs=1)
     assert trainer.world_size == 2
+    return steps
+
+
+def read_lightning_data_loader(data, folder):
+    import penstock.torch
+    import torch.utils.data
+    steps = []
+    dataset = penstock.torch.IterableDataset(data, **LOADER)
+    fit_lightning(data, steps, reader=torch.utils.data.DataLoader(dataset, batch_size=None),
+                  devices=2, strategy="ddp", max_epochs=1)
     return steps
 
 
@@ -435,9 +530,11 @@ def read_jax(data, folder):
 def run_rank(framework, data, folder):
     read = {"numpy": read_numpy, "torch": read_torch, "accelerate": read_accelerate,
             "transformers": read_transformers, "lightning": read_lightning,
-            "jax": read_jax}[framework]
+            "lightning-data-loader": read_lightning_data_loader, "prepare": read_after_prepare,
+            "torchdata": read_torchdata, "ray": read_ray, "jax": read_jax}[framework]
     steps = read(data, pathlib.Path(folder))
-    pathlib.Path(folder, f"{os.environ['RANK']}.json").write_text(json.dumps(steps))
+    if steps is not None:  # Ranks of Ray write their own files.
+        pathlib.Path(folder, f"{os.environ['RANK']}.json").write_text(json.dumps(steps))
     torch = sys.modules.get("torch")
     if torch is not None and torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()

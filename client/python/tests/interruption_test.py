@@ -59,11 +59,6 @@ class Interruptions:
 
 
 class SignalTest(fake_case.FakeFeedTestCase):
-    def interrupt(self, after, number=signal.SIGINT):
-        timer = threading.Timer(after, os.kill, (os.getpid(), number))
-        timer.start()
-        self.addCleanup(timer.join)
-
     def test_ctrl_c_ends_a_wait_at_once(self):
         loader = self.load({"deaf": 30})
         delays = [self.seconds_until_interrupted(loader) for _ in range(5)]

@@ -257,6 +257,24 @@ class RecordsTest(LoaderTestCase):
         self.assertEqual([2 * float(batch["score"].sum()) for batch in again],
                          [total for _, total in results])
 
+    def test_a_mapped_loader_says_what_it_is_and_where(self):
+        loader = self.load(max_steps=10)
+        mapped = loader.map(lambda batch, rng: batch)
+        self.assertIn("MappedLoader of 1 function on <penstock.Loader", repr(mapped))
+        self.assertEqual((mapped.epoch, mapped.remaining), (0, 10))
+        self.assertEqual(mapped.verdict().bound, "unknown")
+        self.assertEqual(mapped.stats()["batches"], 0)
+        mapped.close()
+        with self.assertRaisesRegex(RuntimeError, "closed"):
+            next(iter(loader))
+
+    def test_a_function_that_returns_nothing_is_refused(self):
+        def forgets(batch, rng):
+            batch["score"] *= 2
+
+        with self.assertRaisesRegex(TypeError, r"forgets\(\) of map\(\) returned None"):
+            next(iter(self.load().map(forgets)))
+
 
 class RowRandomTest(unittest.TestCase):
     """Tests that draws for all rows at once equal those of NumPy's generator for each row."""
@@ -281,6 +299,28 @@ class RowRandomTest(unittest.TestCase):
         self.assertEqual(set(rng.integers(1).tolist()), {0})
         with self.assertRaises(ValueError):
             rng.integers(3, 3)
+
+    def test_golden_values(self):
+        # Trainings that resume depend on them: the draws of a row may never change.
+        def draws(**place):
+            rng = penstock.RowRandom(**{"seed": 7, "epoch": 3, "first": 5, "rows": 1, **place})
+            return int(rng.random()[0] * (1 << 53)), int(rng.integers(1 << 32)[0])
+
+        self.assertEqual(draws(), (7794883556499646, 1241897534))
+        self.assertEqual(draws(seed=8), (774876192287057, 1447535624))
+        self.assertEqual(draws(epoch=4), (2275727439368368, 2986954858))
+        self.assertEqual(draws(first=6), (608345534787352, 1550943442))
+        self.assertEqual(draws(stage=1), (3315098639534415, 2896497263))
+        rng = penstock.RowRandom(seed=7, epoch=3, first=4, rows=2)
+        self.assertAlmostEqual(rng.normal()[1], -0.4877170989200271, places=14)
+
+    def test_draws_of_a_batch_are_those_of_its_place(self):
+        class Place:
+            epoch, position, first_row, rows = 3, 40, 5, 2
+
+        of_batch = penstock.RowRandom.of_batch(7, Place, 1)
+        same = penstock.RowRandom(seed=7, epoch=3, first=45, rows=2, stage=1)
+        self.assertEqual(of_batch.random().tolist(), same.random().tolist())
 
     def test_normal_draws_are_normal(self):
         draws = penstock.RowRandom(seed=1, epoch=0, first=0, rows=50000).normal(2, 3, size=2)

@@ -1,6 +1,8 @@
 """Tests the communication with a feed: messages, starting, waiting, errors, and the feed's end."""
 
 import collections
+import functools
+import inspect
 import logging
 import os
 import signal
@@ -14,12 +16,29 @@ import fake_feed
 import penstock
 from penstock import _protocol as protocol
 from penstock._feed import describe_end
+from penstock._waits import Waits
 from penstock.errors import from_status
+from penstock.verdict import judge
 
 
 def read(loader):
     """Returns the "x" of an epoch, one list for each batch."""
     return [batch["x"].tolist() for batch in loader]
+
+
+def interrupt_once(stream, path):
+    """Raises KeyboardInterrupt instead of the first call of a method of `stream`."""
+    *owners, name = path.split(".")
+    owner = functools.reduce(getattr, owners, stream)
+    original = getattr(owner, name)
+    calls = iter([KeyboardInterrupt])
+
+    def call(*arguments, **keywords):
+        for error in calls:
+            raise error
+        return original(*arguments, **keywords)
+
+    return mock.patch.object(owner, name, call)
 
 
 class ParserTest(unittest.TestCase):
@@ -150,6 +169,34 @@ class EpochsTest(fake_case.FakeFeedTestCase):
         other.load_state_dict(state)
         self.assertEqual(other.epoch, 1)
 
+    def test_the_epoch_goes_on_until_its_short_step_was_taken(self):
+        loader = self.load({"steps": 3, "short": 2}, remainder="short")
+        epochs = [(loader.epoch, batch.epoch) for batch in loader]
+        self.assertEqual(epochs, [(0, 0), (0, 0), (1, 0)])
+
+    def test_rows_that_are_dropped_end_the_epoch(self):
+        loader = self.load({"steps": 3, "short": 2}, remainder="drop")
+        batches = iter(loader)
+        self.assertEqual([next(batches) and loader.epoch for _ in range(2)], [0, 1])
+
+    def test_remaining_counts_the_steps_of_the_next_for(self):
+        for remainder, expected in (("short", [3, 2, 1]), ("carry", [3, 2, 1]), ("drop", [2, 1, 3])):
+            loader = self.load({"steps": 3, "short": 2}, remainder=remainder)
+            batches = iter(loader)
+            counts = [loader.remaining] + [next(batches) and loader.remaining for _ in range(2)]
+            self.assertEqual(counts, expected, remainder)
+        state = {"version": 1, "cursor": f"ps1-{fake_feed.FINGERPRINT}-2-8"}
+        loader = self.load({"steps": 5, "epochs": 3}, epochs=3)
+        loader.load_state_dict(state)
+        self.assertEqual((loader.remaining, len(loader)), (3, 5))
+        self.assertEqual(len(read(loader)), 3)
+        self.assertEqual(loader.remaining, 0)
+        limited = self.load({"steps": 5}, max_steps=2)
+        limited.load_state_dict(state)
+        self.assertEqual(limited.remaining, 2)
+        next(iter(limited))
+        self.assertEqual(limited.map(lambda batch, rng: batch).remaining, 1)
+
     def test_state_after_a_batch_is_that_of_the_batch(self):
         loader = self.load()
         batches = iter(loader)
@@ -191,9 +238,21 @@ class WaitingTest(fake_case.FakeFeedTestCase):
         self.assertLess(waited.waiting, 0.01)
         self.assertEqual(waited.bound, "compute")
 
+    def test_first_batches_are_counted_apart(self):
+        waits = Waits()
+        self.assertEqual(str(judge(waits, [])), "too early to tell what limits this rank")
+        waits.starts, waits.first_seconds, waits._elapsed = 1, 1.44, 2.0
+        self.assertEqual(str(judge(waits, [])), "compute-bound: first batch 1.4 s, then 0.0 % of 2 s "
+                                                "waiting for batches")
+        waits.starts, waits.seconds = 3, 1.0
+        verdict = judge(waits, [])
+        self.assertEqual((verdict.bound, verdict.starts, verdict.first_batches), ("input", 3, 1.44))
+        self.assertIn("input-bound: 3 first batches 1.4 s, then 50.0 % of 2 s", str(verdict))
+
     def test_a_slow_feed_is_waited_for(self):
         loader = self.load({"deaf": 0.3})
         next(iter(loader))
+        self.assertRegex(str(loader.verdict()), "^too early to tell .*, first batch [0-9.]+ s$")
         stats = loader.stats()
         self.assertGreater(stats["first_batch_seconds"], 0.25)
         self.assertEqual(stats["wait_seconds"], 0)
@@ -205,6 +264,7 @@ class WaitingTest(fake_case.FakeFeedTestCase):
         self.assertEqual((stats["batches"], stats["rows"], stats["bytes"]), (1, 4, 4 * 14))
         self.assertEqual((stats["slots"], stats["held"]), (4, 1))
         self.assertEqual(stats["feed"]["rows"], 16)
+        self.assertEqual(stats["replaced"], 5)
         del batch
         self.assertEqual(loader.stats()["held"], 0)
 
@@ -254,6 +314,16 @@ class ErrorsTest(fake_case.FakeFeedTestCase):
             self.load({"usage": "--global-batch-size: 0 is not positive"})
         with self.assertRaisesRegex(ValueError, "^shuffle=False needs nothing$"):
             self.load({"usage": "--no-shuffle needs nothing"})
+
+    def test_unknown_keywords_are_answered_with_the_right_ones(self):
+        for keyword, hint in (("batch_size", "global_batch_size"), ("num_workers", "threads"),
+                              ("shufle", "shuffle"), ("nonsense", "help")):
+            for make in (self.load, lambda **options: penstock.evaluate_loader("x", **options)):
+                with self.assertRaisesRegex(TypeError, f"no option {keyword}.*{hint}"):
+                    make(**{keyword: 1})
+        with self.assertRaisesRegex(TypeError, "pack.. has no option shuffle.*seed"):
+            penstock.pack([], "x", shuffle=True)
+        self.assertIn("global_batch_size", inspect.signature(penstock.Loader).parameters)
 
     def test_a_value_of_a_wrong_type_is_named(self):
         with self.assertRaisesRegex(TypeError, "spec: not a int"):
@@ -347,6 +417,24 @@ class DeathTest(fake_case.FakeFeedTestCase):
             read(loader)
         loader.load_state_dict(loader.state_dict())
         self.assertEqual(next(iter(loader))["x"].tolist(), [8, 9, 10, 11])
+
+    def test_another_dataset_is_refused_when_it_starts_again(self):
+        loader, _ = self.die("SIGKILL", die_at=2)
+        shim = self.folder / "penstock"
+        shim.write_text(shim.read_text().replace('"$@"', '--manifest steps=11 "$@"'))
+        with self.assertRaisesRegex(penstock.FeedError, "changed since this Loader was made"):
+            loader.load_state_dict(loader.state_dict())
+
+    def test_ctrl_c_during_close_leaves_no_feed(self):
+        for step in ("_let_go", "_feed.shut", "_feed.process.wait"):
+            with self.subTest(step):
+                loader = self.load()
+                next(iter(loader))
+                process = loader._stream._feed.process
+                process.send_signal(signal.SIGSTOP)  # It ends by force alone.
+                with interrupt_once(loader._stream, step), self.assertRaises(KeyboardInterrupt):
+                    loader.close()
+                self.assertEqual(process.returncode, -signal.SIGKILL)
 
     def test_stats_and_verdict_of_a_dead_feed(self):
         loader, _ = self.die("SIGKILL", die_at=2)

@@ -8,7 +8,7 @@ import unittest
 from unittest import mock
 
 from penstock import InvalidArgumentError
-from penstock._ranks import Ranks, find_ranks, tasks_of_node
+from penstock._ranks import Ranks, check_torch_ranks, find_ranks, tasks_of_node
 
 TORCHRUN = {"RANK": "5", "WORLD_SIZE": "6", "LOCAL_RANK": "2", "LOCAL_WORLD_SIZE": "3"}
 OPEN_MPI = {
@@ -129,8 +129,19 @@ class TorchDistributedTest(unittest.TestCase):
         ranks = find_ranks(environment={"MASTER_ADDR": "127.0.0.1"})
         self.assertEqual(ranks.local_size, 4)
 
+    def test_ranks_from_before_it_was_initialised_are_refused_if_they_differ(self):
+        self.import_torch(initialized=True)
+        for source in ("one process", "torchrun"):
+            with self.assertRaisesRegex(RuntimeError, f"rank 0 of 1 .{source}.*now .*rank 3 of 4"):
+                check_torch_ranks(Ranks(0, 1, 1, source))
+            with self.assertRaisesRegex(RuntimeError, "rank 2 of 4"):
+                check_torch_ranks(Ranks(2, 4, 1, source))
+        check_torch_ranks(Ranks(3, 4, 1, "torchrun"))
+        check_torch_ranks(find_ranks(0, 1, {}))  # For an evaluation on one rank, say.
+
     def test_is_not_asked_before(self):
         self.import_torch(initialized=False)
+        check_torch_ranks(Ranks(0, 1, 1, "one process"))
         self.assertEqual(find_ranks(environment=HOROVOD).source, "Horovod")
 
 

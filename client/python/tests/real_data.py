@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -30,6 +31,10 @@ def is_running(pid):
     except FileNotFoundError:
         return False
     return status.rpartition(")")[2].split()[0] not in "ZX"
+
+
+# A shell that starts the tests in the background makes them, and their children, ignore SIGINT.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class RealDataTestCase(unittest.TestCase):

@@ -16,6 +16,9 @@ import unittest
 import penstock
 from penstock.server import Server
 
+# A shell that starts the tests in the background makes them, and their children, ignore SIGINT.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 TIMEOUT_S = 60
 PACKAGE = str(pathlib.Path(penstock.__file__).resolve().parents[1])
 

@@ -1,6 +1,7 @@
 """Tests slots: who owns them, when they are released, and what happens if too few are left."""
 
 import ctypes
+import errno
 import gc
 import mmap
 import os
@@ -14,6 +15,7 @@ import time
 import unittest
 import warnings
 import weakref
+from unittest import mock
 
 import fake_case
 import fake_feed
@@ -82,6 +84,17 @@ class MemoryTest(unittest.TestCase):
     def test_more_than_there_is_is_refused(self):
         with self.assertRaises(MemoryError):
             Memory(1 << 60)
+
+    def test_a_mapping_that_fails_closes_its_descriptor_once(self):
+        memory = Memory.__new__(Memory)
+        with mock.patch("mmap.mmap", side_effect=OSError(errno.ENOMEM, "no memory")):
+            with self.assertRaisesRegex(MemoryError, "8,192 bytes"):
+                memory.__init__(8192)
+        # The next file gets the number of the descriptor that was closed.
+        other = os.open(os.devnull, os.O_RDONLY)
+        self.addCleanup(os.close, other)
+        del memory
+        os.fstat(other)
 
 
 def resident():
@@ -400,6 +413,13 @@ class BatchTest(fake_case.FakeFeedTestCase):
             self.assertEqual((copy.step, copy.cursor), (0, f"ps1-{fake_feed.FINGERPRINT}-0-4"))
             self.assertEqual(copy.record_ids.tolist(), [0, 1, 2, 3])
         self.assertEqual(copies[0]["x"].tolist(), [0, 1, 2, 3])
+
+    def test_its_representation_has_no_values(self):
+        batch = next(iter(self.load()))
+        tensors = "{x: int64 [4], planes: uint8 [4, 2, 1, 3]}>"
+        self.assertEqual(repr(batch), f"<penstock.Batch at epoch 0, position 0: {tensors}")
+        self.assertEqual(str(batch), repr(batch))
+        self.assertEqual(repr(penstock.Batch({"y": 7})), "<penstock.Batch: {y: int}>")
 
     def test_a_batch_of_tensors_alone_says_that_it_has_no_place(self):
         with self.assertRaisesRegex(AttributeError, "no place in an epoch"):
