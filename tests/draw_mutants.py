@@ -69,9 +69,9 @@ def changes_of(file):
         comment = line.find('//') if not file.endswith('.py') else -1
         code, rest = (line[:comment], line[comment:]) if comment >= 0 else (line, '')
         for before, after in CHANGES:
-            changed = before.sub(after, code, count=1)
-            if changed != code:
-                yield line, changed + rest
+            found = before.search(code)
+            if found and code[:found.start()].count('"') % 2 == 0:  # It is not in a string.
+                yield line, before.sub(after, code, count=1) + rest
 
 
 def main():
