@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -164,7 +165,33 @@ def _converter(spec: TensorSpec, output: str) -> Finish | None:
         return bf16
     import jax
 
-    return _chain([step for step in (bf16, jax.device_put) if step])
+    check = functools.partial(check_for_jax, spec.name) if spec.dtype in ("i64", "f64") else None
+    return _chain([step for step in (bf16, check, jax.device_put) if step])
+
+
+def check_for_jax(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns the array if JAX keeps its values. Without jax_enable_x64, JAX has 32 bits for each.
+
+    Errors:
+        InvalidArgumentError: an integer does not fit 32 bits, which JAX would cut off.
+    """
+    import jax
+
+    if array.dtype.itemsize < 8 or jax.config.jax_enable_x64:
+        return array
+    fix = 'jax.config.update("jax_enable_x64", True)'
+    if array.dtype.kind == "f":
+        warnings.warn(f"tensor {name}: JAX makes float32 of float64 without {fix}", RuntimeWarning,
+                      stacklevel=2)
+        return array
+    limits = np.iinfo(np.int32)
+    if array.size > 0 and not (limits.min <= array.min() and array.max() <= limits.max):
+        wrong = array[(array < limits.min) | (array > limits.max)].flat[0]
+        raise InvalidArgumentError(
+            f"tensor {name} contains {wrong}, and JAX has only 32 bits for it: call {fix} before "
+            'you make the Loader, or give output="numpy"'
+        )
+    return array
 
 
 def _torch_converter(bf16: bool) -> Finish:

@@ -14,7 +14,9 @@ from typing import Any
 
 import jax
 import numpy as np
+import numpy.typing as npt
 
+from ._layout import check_for_jax
 from .batch import Batch, register_pytrees
 
 register_pytrees()
@@ -56,16 +58,20 @@ def global_arrays(batch: Mapping[str, Any],
 
         state = step(state, penstock.jax.global_arrays(batch))
 
+    JAX has 64-bit numbers only with jax_enable_x64. Without it, raises ValueError if an integer
+    does not fit 32 bits.
+
     Raises ValueError if the devices do not divide the rows. Choose a global_batch_size that they
     divide, and do not use remainder="short".
     """
     chosen = sharding or sharding_of_rows()
     rows = batch.global_rows if isinstance(batch, Batch) else None
-    return {name: _global_array(array, chosen, rows) for name, array in batch.items()}
+    return {name: _global_array(check_for_jax(name, np.asarray(array)), chosen, rows)
+            for name, array in batch.items()}
 
 
-def _global_array(array: Any, sharding: jax.sharding.Sharding, rows: int | None) -> jax.Array:
-    local = np.asarray(array)
+def _global_array(local: npt.NDArray[Any], sharding: jax.sharding.Sharding,
+                  rows: int | None) -> jax.Array:
     shape = None if rows is None else (rows, *local.shape[1:])
     array_of_all: jax.Array = _jax.make_array_from_process_local_data(sharding, local, shape)
     return array_of_all

@@ -54,9 +54,10 @@ class Loader:
         global_batch_size: rows of a step over all ranks.
         seed: the seed of the order.
         split: "train", "holdout" or "all".
-        dtype: the type in which numeric tensors are sent: "i8", "bf16", "f32", "f64" or "packed".
-            "packed" sends the records' own bits, an eighth of the bytes, under the names of the
-            features. "auto" chooses "packed" if the spec expands bits.
+        dtype: the type of expanded bits, such as chess planes: "i8", "bf16", "f32", "f64" or
+            "packed". "bf16" and "f64" apply to floats too; integers keep their type. "packed" sends
+            the records' own bits, an eighth of the bytes, under the names of the features. "auto"
+            chooses "packed" if the spec expands bits.
         shuffle: False reads every epoch in the order of the files.
         remainder: what happens to an epoch's rows after the last full step: "drop", "short" (a
             shorter step) or "carry" (they begin the next epoch's first step).
@@ -80,6 +81,8 @@ class Loader:
         threads, memory_budget: for "local:". None: all cores and a quarter of the memory, divided
             by `local_size`.
         output: the type of tensors: "numpy", "torch" or "jax" arrays. Converting copies nothing.
+            JAX has 64-bit numbers only with jax_enable_x64. Without it, an integer that does not
+            fit 32 bits raises a ValueError.
         layout: "NCHW" gives views [N, C, H, W] of images, which are uint8 [N, H, W, C].
         copy: what to do if you hold so many batches that few slots are left. "auto" hands out
             copies and warns once, "never" raises SlotsHeldError, and "always" copies every batch.
@@ -219,7 +222,8 @@ class Loader:
 
     def _steps_of(self, rows: int) -> int:
         """Number of steps that the rows at the end of an epoch make."""
-        return (rows if self._drops else rows + self.global_batch_size - 1) // self.global_batch_size
+        size = self.global_batch_size
+        return (rows if self._drops else rows + size - 1) // size
 
     @property
     def global_batch_size(self) -> int:
@@ -347,8 +351,8 @@ class Loader:
         first_batch_seconds: how long it blocked for the first batch of each start.
         elapsed_seconds: time since the first batch.
         slots, held: number of batches that fit into the memory, and that you hold.
-        replaced: with `on_error="replace"`, damaged records that others replace, and rows of records
-            that cannot be decoded. "feed" has them apart: replaced_records, undecodable_rows.
+        replaced: with `on_error="replace"`, damaged records that others replace, and rows of
+            records that cannot be decoded. "feed" has both: replaced_records, undecodable_rows.
 
         The feed has one second to answer. Without an answer, "feed" has its last counters.
         """

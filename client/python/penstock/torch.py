@@ -72,8 +72,8 @@ class IterableDataset(torch.utils.data.IterableDataset[Batch]):
         if isinstance(reader, torch.utils.data.DataLoader):
             if reader.dataset is self and reader.batch_size is not None:
                 raise RuntimeError(
-                    f"DataLoader(dataset, batch_size={reader.batch_size}) would stack whole batches: "
-                    "use DataLoader(dataset, batch_size=None). The rows of a batch are "
+                    f"DataLoader(dataset, batch_size={reader.batch_size}) would stack whole "
+                    "batches: use DataLoader(dataset, batch_size=None). The rows of a batch are "
                     "global_batch_size divided by the number of ranks")
         splits = _SPLITTERS & {base.__name__ for base in type(reader).__mro__}
         if splits and self.loader.world_size > 1:

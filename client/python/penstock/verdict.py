@@ -53,7 +53,8 @@ class Verdict:
             first = f"{which} {self.first_batches:.1f} s"
         if self.bound == "unknown":
             return ", ".join(filter(None, ["too early to tell what limits this rank", first]))
-        share = f"{first}, then {100 * self.waiting:.1f} % of {self.seconds:.0f} s waiting for batches"
+        share = f"{100 * self.waiting:.1f} % of {self.seconds:.0f} s waiting for batches"
+        share = f"{first}, then {share}"
         if self.bound == "input":
             return f"input-bound: {share} (see penstock bench for what would help)"
         return f"compute-bound: {share}"

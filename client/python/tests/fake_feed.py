@@ -51,7 +51,8 @@ class FakeFeed:
         self.sock = socket.socket(fileno=int(value_of(arguments, "--control-fd")))
         self.version = self.behaviour["version"] or version()
         self.rows = self.behaviour["rows"]
-        self.records = (self.behaviour["steps"] - 1) * self.rows + (self.behaviour["short"] or self.rows)
+        last = self.behaviour["short"] or self.rows
+        self.records = (self.behaviour["steps"] - 1) * self.rows + last
         self.planes = 8 * self.rows
         row_bytes = 12 if self.behaviour["dtype"] == "bf16" else 6
         self.ids = -(-(self.planes + row_bytes * self.rows) // 64) * 64
@@ -202,8 +203,8 @@ class FakeFeed:
         width = 12 if self.behaviour["dtype"] == "bf16" else 6
         planes = b"".join(bytes([n % 256]) * width for n in numbers)
         self.memory[begin + self.planes : begin + self.planes + len(planes)] = planes
-        self.out += record(BATCH, self.generation, slot=slot, flags=int(end == self.records), step=self.step,
-                           epoch=self.epoch, position=self.position, rows=rows, global_rows=rows,
+        self.out += record(BATCH, self.generation, slot=slot, flags=int(end == self.records),
+                           step=self.step, epoch=self.epoch, position=self.position, rows=rows, global_rows=rows,
                            end_epoch=self.epoch, end_position=end)
         self.step += 1
         self.position = end

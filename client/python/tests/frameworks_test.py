@@ -190,6 +190,22 @@ class JaxTest(FrameworkTestCase):
                 pass
         np.testing.assert_array_equal(array, copy)
 
+    def test_integers_that_jax_would_cut_off_are_refused(self):
+        import jax
+        import penstock.jax
+        folder = self.folder / "large"
+        penstock.pack(({"n": 2**31 - (i == 0)} for i in range(2)), folder)
+        for output, take in (("jax", lambda batch: batch), ("numpy", penstock.jax.global_arrays)):
+            loader = penstock.Loader(folder, global_batch_size=1, shuffle=False, output=output)
+            self.addCleanup(loader.close)
+            batches = iter(loader)
+            self.assertEqual(take(next(batches))["n"].tolist(), [2**31 - 1])
+            with self.assertRaisesRegex(ValueError, "tensor n contains 2147483648.*enable_x64"):
+                take(next(batches))
+        loader.load_state_dict({"version": 1, "cursor": f"ps1-{loader.order_fingerprint}-0-1"})
+        with jax.enable_x64(True):
+            self.assertEqual(penstock.jax.global_arrays(next(iter(loader)))["n"].tolist(), [2**31])
+
     def test_pytrees_see_the_tensors(self):
         import jax
         loader = self.loader(output="jax")
@@ -231,7 +247,8 @@ class RanksTest(FrameworkTestCase):
     def read_by_two_ranks(self, framework, launcher=LAUNCHER):
         folder = self.folder / framework
         folder.mkdir()
-        self.run_command(*launcher, sys.executable, __file__, "--ranks", framework, self.data, folder)
+        self.run_command(*launcher, sys.executable, __file__, "--ranks", framework, self.data,
+                         folder)
         parts = [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
         whole = ids_of(self.loader(output="numpy"))
         self.assertEqual([len(steps) for steps in parts], [len(whole)] * 2)
