@@ -56,7 +56,7 @@ struct Decoded {
 // that other threads left to it.
 struct Work {
   std::vector<Job> jobs;
-  Decoded decoded;
+  Decoded decoded = {};
   // The scheduler's notes about what it gave out last.
   bool running = false;
   bool is_long = false;  // It takes more than about 10 ms, by the estimate.
