@@ -5,7 +5,6 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/engine/job_scheduler.h"
 #include "records/engine/testing/engine_fixture.h"
 
 namespace penstock {
@@ -65,37 +64,6 @@ TEST_F(BudgetTest, AWindowLargerThanTheBudgetIsRefusedWithTheNumbers) {
   EXPECT_THAT(client.errors()[0].status,
               StatusIs(absl::StatusCode::kResourceExhausted,
                        AllOf(HasSubstr("window 1 takes"), HasSubstr("budget for windows is"))));
-}
-
-// The scheduler without an engine, so that a thread can be seen to wait.
-TEST_F(BudgetTest, AWindowIsLoadedWhenImagesGiveMemoryBack) {
-  constexpr uint64_t kBudget = uint64_t{64} << 20;
-  const ChessData& data = MakeData();
-  const auto pool =
-      std::make_shared<PartPool>(std::make_shared<PageMemory>(0, 0), 1 << 20, 0, nullptr);
-  const StorageSpeed speed(std::chrono::hours(1));
-  JobScheduler scheduler(kBudget, {}, pool->ledger(), /*share_parts=*/false, speed);
-  Recorder client;
-  auto decodings = std::make_shared<const Decodings>(Decodings::Compile(data.Stream()).value());
-  auto state = std::make_unique<SessionState>(client, decodings);
-  state->layout = std::make_shared<const ChunkLayout>(decodings->features(), "", 0);
-  state->home = pool->MakeHome();
-  ASSERT_OK_AND_ASSIGN(SessionState * session, scheduler.AddSession(std::move(state)));
-  scheduler.HoldImages(kBudget);
-  const OpenWindow window = data.Window(0, {0});
-  ASSERT_OK(scheduler.OpenWindow(*session, window));
-  ASSERT_OK(scheduler.Fetch(*session, FetchAll(window, 0)));
-  Work work;
-  std::thread worker([&] { EXPECT_TRUE(scheduler.Next(work)); });
-  // It looks at the window and waits, without giving up the lock between.
-  EXPECT_TRUE(WaitUntil([&] { return scheduler.stats(*session).starved_windows > 0; }));
-  scheduler.LetGoOfImages(kBudget);
-  worker.join();
-  EXPECT_EQ(work.jobs.at(0).kind, Job::Kind::kLoad);
-  scheduler.FinishLoad(work.jobs[0], std::nullopt, {absl::UnavailableError("enough"), {}});
-  scheduler.EndSession(*session);
-  session->home.reset();
-  scheduler.ForgetSession(*session);
 }
 
 TEST_F(BudgetTest, WindowsReadSideBySideMustFitTogether) {

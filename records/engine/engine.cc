@@ -205,7 +205,7 @@ void Engine::StartReaders() {
 }
 
 void Engine::ExpectImages() {
-  scheduler_.HoldImages(NumDecoders(options_) * images_.unasked_bytes());
+  scheduler_.Reserve(NumDecoders(options_) * images_.unasked_bytes());
   const absl::StatusOr<std::unique_ptr<ThreadsOfGrpc>> left = ThreadsOfGrpc::Reserve();
   if (!left.ok()) return;
   absl::StatusOr<std::jthread> thread = StartThread("for short jobs", [this] { RunShortJobs(); });

@@ -133,7 +133,7 @@ absl::Status JobScheduler::OpenWindow(SessionState& session, penstock::OpenWindo
     Fail(added, {fits, std::nullopt});
     return absl::OkStatus();
   }
-  const uint64_t budget = admission_.store().budget_bytes();
+  const uint64_t budget = WindowBudget();
   if (added.bytes > budget) {
     Fail(added, {absl::ResourceExhaustedError(absl::StrCat(
                      "window ", number, " takes ", FormatByteSize(added.bytes),
@@ -150,6 +150,12 @@ absl::Status JobScheduler::OpenWindow(SessionState& session, penstock::OpenWindo
 void JobScheduler::HoldImages(uint64_t bytes) {
   MutexLock lock(&mutex_);
   admission_.store().Hold(bytes);
+}
+
+void JobScheduler::Reserve(uint64_t bytes) {
+  MutexLock lock(&mutex_);
+  admission_.store().Hold(bytes);
+  reserved_bytes_ += bytes;
 }
 
 void JobScheduler::LetGoOfImages(uint64_t bytes) {
@@ -278,7 +284,7 @@ absl::Status JobScheduler::AddRequest(SessionState& session, WindowState& window
 absl::Status JobScheduler::UseWindow(WindowState& window) {
   if (window.in_use || window.phase == Phase::kFailed) return absl::OkStatus();
   SessionState& session = *window.session;
-  const uint64_t budget = admission_.store().budget_bytes();
+  const uint64_t budget = WindowBudget();
   if (session.in_use_bytes + window.bytes > budget) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "not enough memory for window ", window.definition.window, ": it takes ",

@@ -80,6 +80,8 @@ class JobScheduler {
   EngineStats stats() const;
   // These take memory for decoding images from the budget, and give it back.
   void HoldImages(uint64_t bytes);
+  // Takes memory from the budget for ever. Windows may then use only the rest.
+  void Reserve(uint64_t bytes);
   void LetGoOfImages(uint64_t bytes);
 
   SessionStats stats(const SessionState& session) const;
@@ -113,6 +115,10 @@ class JobScheduler {
   void Begin(const Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool MayRead() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeReader() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Memory that windows may use.
+  uint64_t WindowBudget() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return admission_.store().budget_bytes() - reserved_bytes_;
+  }
   // Notes that the jobs of `work` are done, or that they begin.
   void End(Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteBegin(Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -147,6 +153,7 @@ class JobScheduler {
   uint64_t finished_jobs_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t reading_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Bytes of current loads.
   uint64_t definition_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t reserved_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::unordered_map<const Decodings*, size_t> spec_sessions_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   EngineStats counts_ ABSL_GUARDED_BY(mutex_);

@@ -61,8 +61,9 @@ void JobScheduler::End(Work& work) {
   Finish(work);
   finished_jobs_ += work.running;
   decoding_jobs_ -= work.running && work.decodes;
-  work = {.jobs = std::move(work.jobs)};
   work.jobs.clear();
+  work.decoded = {};
+  work.running = work.is_long = work.decodes = false;
 }
 
 void JobScheduler::NoteBegin(Work& work) {
@@ -83,10 +84,11 @@ void JobScheduler::Wake() {
 
 bool JobScheduler::NextLoad(Work& work) {
   MutexLock lock(&mutex_);
-  work.jobs.clear();
+  End(work);
   has_readers_ = true;
   while (!stopped_) {
     if (MayRead() && turns_.Take(JobSet::kLoads, work.jobs)) {
+      NoteBegin(work);
       Begin(work);
       return true;
     }
