@@ -318,5 +318,11 @@ TEST(ChunkTableTest, TakesCountsOfTheSplitAndSizesInMemory) {
   EXPECT_EQ(table.content_fingerprint, manifest.content_fingerprint());
 }
 
+TEST(AugmentationKeyTest, StaysAsItIs) {
+  EXPECT_EQ(AugmentationKeyOf(3, 5), 0x5a9d2ac32efe607cu);
+  const Plan plan = MakePlan({{3, 2, 0, 4, 1}, {10, 10, 10, 10, 10}, 5}, {.seed = 3});
+  EXPECT_EQ(plan.Epoch(5).augmentation_key(), AugmentationKeyOf(3, 5));
+}
+
 }  // namespace
 }  // namespace penstock

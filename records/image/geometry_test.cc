@@ -85,7 +85,9 @@ TEST(RandomCropTest, ReachesEveryPlaceWithinThePadding) {
 
 TEST(UniformsTest, FollowTheKeyAndTheIndex) {
   const Uniforms uniforms(ImageKey(1, 2, 0));
-  EXPECT_EQ(uniforms[5], CounterRng(ImageKey(1, 2, 0), 5).Uniform());
+  EXPECT_EQ(ImageKey(1, 2, 0), 0xd30a275b03289d66u);
+  EXPECT_EQ(ImageKey(1, 2, 3), 0xe0d16ba83d483b85u);
+  EXPECT_EQ(uniforms[5], 0x1.481e49faba0f8p-4);
   EXPECT_NE(uniforms[5], uniforms[6]);
   EXPECT_NE(uniforms[5], Uniforms(ImageKey(1, 2, 1))[5]);
   EXPECT_NE(uniforms[5], Uniforms(ImageKey(1, 3, 0))[5]);

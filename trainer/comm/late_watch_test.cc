@@ -67,6 +67,22 @@ TEST(DescribeLateTest, IfAllWaitWhoIsBehindIsLate) {
                     Not(HasSubstr("late"))));
 }
 
+// Rank 0 is behind by its step, although its bucket is the highest.
+TEST(DescribeLateTest, TheStepCountsBeforeTheBucket) {
+  const Ranks ranks = {WaitingAt(11, 3, 500), WaitingAt(12, 1, 500), WaitingAt(12, 2, 500)};
+  EXPECT_THAT(DescribeLate(ranks, milliseconds(100)),
+              HasSubstr("rank 0 at step 11, bucket 3 is late"));
+}
+
+TEST(DescribeLateTest, NamesThePlaceOfTheLongestWait) {
+  const auto shorter = WaitingAt(12, 1, 200), longer = WaitingAt(12, 2, 500);
+  for (const Ranks& ranks : {Ranks{shorter, longer, At(11)}, Ranks{longer, shorter, At(11)}}) {
+    EXPECT_THAT(DescribeLate(ranks, milliseconds(100)),
+                AllOf(HasSubstr("rank 2 at step 11, bucket 0 is late"),
+                      HasSubstr("others wait at step 12, bucket 2")));
+  }
+}
+
 // Collects the reports that the ranks get.
 class Told {
  public:
