@@ -65,6 +65,15 @@ TEST(UpdateClassNamesTest, TellsOfAClassThatIsCalledOtherwise) {
   UpdateClassNames(info.class_names, info);
 }
 
+// A training that goes on from a checkpoint may have another number of classes.
+TEST(UpdateClassNamesTest, DropsThoseOfAnotherNumberOfClasses) {
+  for (const size_t then : {2, 4}) {
+    CheckpointInfo info = OfThreeClasses(std::vector<std::string>(then, "old"));
+    UpdateClassNames({}, info);
+    EXPECT_THAT(info.class_names, testing::IsEmpty());
+  }
+}
+
 TEST(UpdateClassNamesTest, BoardsHaveNone) {
   CheckpointInfo info;
   UpdateClassNames({"a"}, info);
