@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
-from penstock.errors import InvalidArgumentError
+from penstock.errors import Error
 
 PathLike = str | os.PathLike[str]
 
@@ -111,12 +111,17 @@ def _written(keyword: str, value: Any, write: Callable[[Any], str]) -> str:
         raise TypeError(f"{keyword}: not a {type(value).__name__}") from None
 
 
-def in_keywords(error: InvalidArgumentError) -> InvalidArgumentError:
-    """Returns the same error, with keywords instead of options."""
-    text = re.sub(
-        "--[a-z][a-z-]*", lambda match: _KEYWORD_OF.get(match[0], match[0]), str(error)
-    )
-    return InvalidArgumentError(text)
+_E = TypeVar("_E", bound=Error)
+
+
+def in_keywords(error: _E) -> _E:
+    """Returns the same error, with keywords instead of options in its message."""
+    text = str(error).replace("DATASET (or --manifest)", "dataset")
+    # A spec that was given as text is passed on as a descriptor.
+    text = re.sub("/proc/self/fd/[0-9]+", "spec", text)
+    text = re.sub("--[a-z][a-z-]*", lambda match: _KEYWORD_OF.get(match[0], match[0]), text)
+    error.args = (text, *error.args[1:])
+    return error
 
 
 _P = ParamSpec("_P")

@@ -17,6 +17,7 @@ from penstock import _pinning as pinning
 from penstock import _protocol as protocol
 from penstock._feed import Feed
 from penstock._layout import Layout, row_bytes
+from penstock._options import in_keywords
 from penstock._slots import MAX_SLOTS, MIN_SLOTS, Slots
 from penstock._version import __version__
 from penstock._waits import Waits
@@ -91,7 +92,7 @@ class BatchStream:
             messages = self._parser.parse(self._feed.receive(), 0, self._ready)
         message = messages[0]
         if message.kind == protocol.ERROR:
-            raise from_status(message.json())
+            raise in_keywords(from_status(message.json()))
         ready = message.json() if message.kind == protocol.READY else {}
         if ready.get("protocol") != protocol.PROTOCOL or ready.get("version") != __version__:
             raise FeedError(
@@ -299,7 +300,7 @@ class BatchStream:
 
     def _check_outcome(self) -> None:
         if self._error is not None:
-            raise from_status(self._error)
+            raise in_keywords(from_status(self._error))
         if self._dead:
             raise self._feed.death()
         if self._ended:

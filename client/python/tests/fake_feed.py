@@ -32,7 +32,8 @@ DEFAULTS = {
     "version": "",  # The version in READY; if empty, the package's.
     "refuse": "",  # A status that is sent instead of READY: CODE:MESSAGE.
     "usage": "",  # A message with which the feed exits at once, as with wrong options.
-    "fail_at": -1,  # The step that fails because of damaged data.
+    "fail_at": -1,  # The step that fails with this status.
+    "failure": "DATA_LOSS:a: damaged",
     "die_at": -1,  # The feed kills itself before this step.
     "exit_at": -1,  # The feed exits before this step.
     "only_waited": 0,  # If 1, it announces a batch only when the consumer waits.
@@ -187,7 +188,8 @@ class FakeFeed:
             sys.exit(3)
         if self.step == self.behaviour["fail_at"]:
             self.ended = True
-            return self.say(ERROR, {"code": "DATA_LOSS", "message": "a: damaged", "shard": "a",
+            code, _, message = self.behaviour["failure"].partition(":")
+            return self.say(ERROR, {"code": code, "message": message, "shard": "a",
                                     "offset": 21, "record": 2})
         self.fill()
 

@@ -336,7 +336,8 @@ class RowRandomTest(unittest.TestCase):
 
 class ErrorsTest(LoaderTestCase):
     def test_what_is_not_there(self):
-        with self.assertRaisesRegex(FileNotFoundError, "nowhere: No such file .*give a folder"):
+        with self.assertRaisesRegex(FileNotFoundError,
+                                    "^dataset: .*nowhere: No such file .*give a folder"):
             penstock.Loader(self.folder / "nowhere")
         with self.assertRaisesRegex(FileNotFoundError, "no_spec"):
             self.load(spec="no_spec")
@@ -345,7 +346,7 @@ class ErrorsTest(LoaderTestCase):
         for options, words in [
             ({"split": "some"}, "split=some is not one of"),
             ({"global_batch_size": 0}, "0 rows"),
-            ({"spec": 'tensor { nme: "x" }'}, "nme"),
+            ({"spec": 'tensor { nme: "x" }'}, "^decode spec: spec:1:13: .*nme"),
             ({"servers": "nowhere"}, "servers: 'nowhere' is neither"),
             ({"lanes": 0}, "lanes"),
             ({"rank": 2, "world_size": 2}, "rank 2 of 2"),

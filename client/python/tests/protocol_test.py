@@ -332,6 +332,11 @@ class ErrorsTest(fake_case.FakeFeedTestCase):
             with self.assertRaisesRegex(ValueError, keyword):
                 self.load(**{keyword: "other"})
 
+    def test_later_errors_name_keywords_too(self):
+        loader = self.load({"fail_at": 0, "failure": "UNAVAILABLE:after --server-timeout 30s"})
+        with self.assertRaisesRegex(penstock.UnavailableError, "^after server_timeout 30s$"):
+            next(iter(loader))
+
     def test_damage_has_its_place_and_stays(self):
         loader = self.load({"fail_at": 2})
         batches = iter(loader)
