@@ -49,6 +49,18 @@ def can_install():
 
 
 @unittest.skipUnless(can_install(), "PyPI cannot be reached: MkDocs Material cannot be installed")
+class UsageTest(unittest.TestCase):
+    def test_wrong_usage_is_told_before_anything_is_installed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            docs = pathlib.Path(folder, "docs")
+            docs.mkdir()
+            script = shutil.copy(ROOT / "docs/site.sh", docs)
+            ended = subprocess.run([script, "X"], capture_output=True, text=True, check=False)
+            self.assertEqual((ended.returncode, ended.stderr),
+                             (2, "usage: docs/site.sh [--serve]\n"))
+            self.assertEqual(os.listdir(folder), ["docs"])
+
+
 class SiteTest(unittest.TestCase):
     """Tests the site that docs/site.sh builds, as a reader would build it."""
 
