@@ -3,8 +3,8 @@
     python train_accelerate.py sample
     accelerate launch --cpu --num_processes 2 train_accelerate.py sample
 
-Do not pass the loader through `accelerator.prepare`. That would give each rank a part of its own
-part, or read only on rank 0 and send the batches to the others.
+Do not wrap the loader in a DataLoader for `accelerator.prepare`. That would split the part of each
+rank among all ranks again, so it raises an error.
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""Tests Penstock with PyTorch's DataLoader, torchdata, accelerate, transformers, Lightning, JAX,
-TensorFlow.
+"""Tests Penstock with PyTorch's DataLoader, torchdata, accelerate, transformers, Lightning, Ray
+Train, JAX, TensorFlow.
 
 With --ranks FRAMEWORK FOLDER this file is the program of each of two ranks.
 """
