@@ -227,7 +227,10 @@ void AddDecodeCommand(CLI::App& app, absl::Status& outcome) {
                   "chosen from the "
                   "data")
       ->type_name("SPEC");
-  command.add_option("--dtype", flags->dtype, "Type in which numeric tensors are written")
+  command
+      .add_option("--dtype", flags->dtype,
+                  "Type of expanded bits, such as chess planes; f64 applies to floats too, and "
+                  "integers keep their type")
       ->check(CLI::IsMember({"packed", "i8", "f32", "f64"}))
       ->type_name("DTYPE");
   command.add_option("--seed", flags->seed,

@@ -149,6 +149,20 @@ TEST_F(FeedSessionTest, BeginsAgainAtACursorAndReleasesOfBeforeDoNothing) {
   EXPECT_EQ(DigestOfTheRest(2), data_.Digest(order, options.dtype));
 }
 
+TEST_F(FeedSessionTest, AReleaseOfBeforeFreesNoSlot) {
+  Start(1);
+  Start(2);
+  for (uint32_t step = 0; step < kSlots; ++step) {
+    session_->NoteWaiting(2, step);
+    while (Next().message.generation != 2) {
+    }
+  }
+  EXPECT_THAT(session_->Release(1, 2), IsOk());
+  EXPECT_THAT(session_->Release(2, 1), IsOk());
+  session_->NoteWaiting(2, kSlots);
+  EXPECT_EQ(Next().message.slot, 1u);
+}
+
 TEST_F(FeedSessionTest, StepsAreCountedFromTheFirstStepOn) {
   LoaderOptions options = data_.Options();
   options.max_steps = 5;
@@ -227,6 +241,15 @@ TEST(FeedRequestsTest, CutsWhatComesInPieces) {
   EXPECT_EQ(cut[0].text, text);
   EXPECT_EQ(cut[1].message.value, 5u);
   shutdown(sockets.consumer.get(), SHUT_RDWR);
+  EXPECT_THAT(requests.Next(cut), IsOkAndHolds(false));
+}
+
+TEST(FeedRequestsTest, AConsumerThatEndsWithoutReadingEverythingIsNoError) {
+  SocketPair sockets;
+  FeedRequests requests(sockets.feed.get());
+  ASSERT_EQ(send(sockets.feed.get(), "unread", 6, 0), 6);
+  sockets.consumer.Reset();  // The feed's end then reports ECONNRESET.
+  std::vector<Request> cut;
   EXPECT_THAT(requests.Next(cut), IsOkAndHolds(false));
 }
 

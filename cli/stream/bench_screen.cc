@@ -127,10 +127,11 @@ Lines ClientLines(const BenchFigures& figures) {
   Lines lines = Labelled(
       "client", absl::StrFormat("waited for batches %.0f %% of the time; %.1f of %d cores",
                                 100 * figures.wait_share, figures.cores_used, figures.cores));
-  Append(Labelled("", absl::StrFormat(
-                          "filling batches %.0f %% of one core, deciding what to request %.0f %%",
-                          100 * figures.copy_share, 100 * figures.deciding_share)),
-         lines);
+  Append(
+      Labelled("", absl::StrFormat(
+                       "filling batches %.2f threads (waits for a core included), deciding %.0f %%",
+                       figures.copy_share, 100 * figures.deciding_share)),
+      lines);
   return lines;
 }
 

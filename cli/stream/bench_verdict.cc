@@ -76,6 +76,14 @@ std::string UseSharedMemory(const BenchSetup& setup) {
   return absl::StrCat("make shared memory work (now: ", setup.no_shared_memory_because, ")");
 }
 
+// The same, unless the servers spend nearly all of their time on work that shared memory does not
+// save.
+std::string UseSharedMemory(const BenchSetup& setup, const Fleet& fleet) {
+  const double busy = std::max(fleet.threads(), fleet.cpu);
+  const double saved = busy - fleet.mean.load - fleet.mean.build - fleet.mean.decode;
+  return fleet.servers > 0 && saved < kOthers * busy ? "" : UseSharedMemory(setup);
+}
+
 std::string MoreConnections(const BenchSetup& setup) {
   if (setup.path == Path::kSharedMemory || setup.connections > 1) return "";
   if (!setup.no_connection_because.empty()) {
@@ -113,7 +121,7 @@ BenchVerdict JudgeServers(const BenchSetup& setup, const Fleet& fleet) {
       absl::StrCat(
           "Bottleneck: the servers' CPU. ", WorkOf(fleet),
           Advice({SameMachine(setup) ? "add servers on other machines" : "add servers or cores",
-                  UseSharedMemory(setup),
+                  UseSharedMemory(setup, fleet),
                   setup.packed_is_smaller ? "use --dtype packed, which costs them least" : ""}))};
 }
 
@@ -154,7 +162,7 @@ MachineShares SharesOf(const BenchFigures& figures) {
   return shares;
 }
 
-BenchVerdict JudgeMachine(const BenchFigures& figures) {
+BenchVerdict JudgeMachine(const BenchFigures& figures, const Fleet& fleet) {
   const CpuUse& cpu = figures.cpu;
   const MachineShares shares = SharesOf(figures);
   const bool servers_here = shares.servers > 0;
@@ -169,7 +177,7 @@ BenchVerdict JudgeMachine(const BenchFigures& figures) {
                    Advice({servers_here ? "run the servers on machines of their own" : "",
                            others ? "run fewer other programs here" : "",
                            cpu.of_group ? "raise the group's limit" : "",
-                           UseSharedMemory(figures.setup), FewerBytes(figures.setup)}))};
+                           UseSharedMemory(figures.setup, fleet), FewerBytes(figures.setup)}))};
 }
 
 BenchVerdict JudgeLink(const BenchFigures& figures) {
@@ -261,15 +269,15 @@ BenchVerdict Judge(const BenchFigures& figures) {
     return JudgeClient(figures, process_busy);
   }
   const bool machine_busy = figures.cpu.share() >= kBusy;
-  if (machine_busy && SameMachine(setup)) return JudgeMachine(figures);
   const Fleet fleet = FleetOf(figures);
+  if (machine_busy && SameMachine(setup)) return JudgeMachine(figures, fleet);
   if (fleet.cpu >= kBusy) return JudgeServers(setup, fleet);
   const double link = figures.link_bytes_per_second;
   const bool disturbed = figures.link_probe_disturbed();
   if (!local && !disturbed && link > 0 && figures.bytes_per_second >= kLinkBusy * link) {
     return JudgeLink(figures);
   }
-  if (machine_busy) return JudgeMachine(figures);
+  if (machine_busy) return JudgeMachine(figures, fleet);
   if (fleet.threads() >= kBusy) return JudgeServers(setup, fleet);
   if (fleet.mean.reads >= kReading) return JudgeStorage(fleet);
   if (!local && disturbed) {

@@ -66,8 +66,10 @@ struct BenchFigures {
   absl::string_view rows_name = "rows";
   double rows_per_second = 0;
   double bytes_per_second = 0;
-  double wait_share = 0;             // Share of the time that the reader waited for a batch.
-  double copy_share = 0;             // Share of one core that copied or decoded rows into batches.
+  double wait_share = 0;  // Share of the time that the reader waited for a batch.
+  // Mean number of threads that copied or decoded rows into batches. Threads that wait for a core
+  // meanwhile count too.
+  double copy_share = 0;
   double deciding_share = 0;         // Share of the time that the loader decided what to request.
   double cores_used = 0;             // Cores used by this process.
   uint32_t cores = 0;                // Cores that this process may use.

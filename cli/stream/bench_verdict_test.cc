@@ -110,6 +110,19 @@ TEST(BenchVerdictTest, OtherProgramsThatUseUpTheMachineAreNamed) {
   EXPECT_EQ(Judge(figures).limit, Limit::kThisMachine);
 }
 
+TEST(BenchVerdictTest, SharedMemoryIsNoAdviceForServersThatDecodeAllTheTime) {
+  BenchFigures figures = CrowdedMachine(Path::kLoopback);
+  figures.servers[0].engine = {.load = 0.01, .build = 0, .decode = 0.93, .send = 0.02};
+  EXPECT_EQ(Judge(figures).limit, Limit::kThisMachine);
+  EXPECT_THAT(Judge(figures).text, Not(HasSubstr("--shm-socket")));
+  figures.cpu.busy_cores = 1;  // The servers have cores of their own, and use all of them.
+  EXPECT_EQ(Judge(figures).limit, Limit::kServers);
+  EXPECT_THAT(Judge(figures).text, Not(HasSubstr("--shm-socket")));
+  figures.servers[0].engine.send = 0.3;
+  figures.servers[0].engine.decode = 0.65;
+  EXPECT_THAT(Judge(figures).text, HasSubstr("--shm-socket"));
+}
+
 TEST(BenchVerdictTest, OnOneMachineCpuLimitsBeforeTheLinkThatItMakes) {
   BenchFigures figures = CrowdedMachine(Path::kLoopback);
   figures.link_bytes_per_second = 1.1e9;

@@ -73,8 +73,8 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
   command.option_defaults()->group("Decoding");
   command
       .add_option("--dtype", flags.dtype,
-                  "Type in which numeric tensors are sent; auto: packed if the spec expands bits "
-                  "(as chess does), else i8")
+                  "Type of expanded bits, such as chess planes; bf16 and f64 apply to floats too, "
+                  "and integers keep their type; auto: packed if the spec expands bits, else i8")
       ->check(CLI::IsMember({"auto", "packed", "i8", "bf16", "f32", "f64"}))
       ->type_name("DTYPE");
   command.option_defaults()->group("Ranks");
