@@ -13,6 +13,7 @@
 #include "cli/terminal/progress.h"
 #include "client/flags/source_flags.h"
 #include "client/loader/dataset_spec.h"
+#include "client/loader/loader_plan.h"
 #include "client/loader/served_manifest.h"
 
 namespace penstock {
@@ -86,7 +87,9 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifestArgument(const std::
                                                                      const LoaderOptions& options) {
   if (!IsServedManifest(name)) {
     PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDatasetArgument(name));
-    return std::make_shared<const Manifest>(std::move(dataset.manifest));
+    LoaderOptions with_manifest = options;
+    with_manifest.manifest = std::make_shared<const Manifest>(std::move(dataset.manifest));
+    return ManifestOfCursor(dataset.manifest_path, with_manifest);
   }
   const absl::Status valid = CheckServedManifest(name, options.servers);
   if (!valid.ok()) return UsageError(valid.message());

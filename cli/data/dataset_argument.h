@@ -30,8 +30,8 @@ absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path,
                                                   IndexOptions options = {});
 
 // Opens the argument of a command that reads from servers. For server:PATH this is the manifest of
-// options.servers, otherwise the result of OpenDatasetArgument(). UsageError(): options.servers
-// cannot have the manifest.
+// options.servers, otherwise ManifestOfCursor() of OpenDatasetArgument(). UsageError():
+// options.servers cannot have the manifest.
 absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifestArgument(const std::string& name,
                                                                      const LoaderOptions& options);
 

@@ -31,6 +31,7 @@
 #include "client/loader/sample_names.h"
 #include "client/loader/unread_features.h"
 #include "nlohmann/json.hpp"
+#include "records/dataset/kept_manifests.h"
 #include "records/decode/program.h"
 #include "records/decode/spec.h"
 
@@ -54,6 +55,7 @@ struct IndexFlags {
   std::string spec;
   std::string chunk_size;
   std::string json;
+  bool prune = false;
   IndexOptions index;
 };
 
@@ -214,6 +216,7 @@ std::string ToJson(const IndexResult& result, const std::string& output) {
   const Extent extent = ExtentOf(manifest);
   const nlohmann::json summary = {
       {"manifest", output},
+      {"kept_manifest", result.kept_manifest},
       {"saved", result.saved},
       {"shards", manifest.shards().size()},
       {"read_shards", result.read_shards},
@@ -320,6 +323,22 @@ void TellKept(const IndexOptions& index, const IndexResult& result) {
                absl::StrCat(Counted(result.reused_shards, "shard was", "shards were")));
 }
 
+// Checkpoints and cursors of running trainings belong to the manifest that was replaced.
+void TellKeptManifest(const IndexResult& result) {
+  if (result.kept_manifest.empty()) return;
+  PrintEscaped(stderr,
+               "penstock: the order of records changed, so the replaced manifest is kept as %s: "
+               "trainings that began with it resume from it; --prune removes such manifests\n",
+               result.kept_manifest);
+}
+
+absl::Status Prune(const std::string& output) {
+  PENSTOCK_ASSIGN_OR_RETURN(const size_t removed, RemoveKeptManifests(output));
+  PrintEscaped(stderr, "penstock: removed %s that --update had kept\n",
+               Counted(removed, "manifest", "manifests"));
+  return absl::OkStatus();
+}
+
 absl::Status Index(IndexFlags flags) {
   PENSTOCK_RETURN_IF_ERROR(SetOptions(flags));
   PENSTOCK_RETURN_IF_ERROR(SetSpec(flags));
@@ -336,6 +355,11 @@ absl::Status Index(IndexFlags flags) {
   TellUnread(result);
   TellEmptyHoldout(result.manifest);
   TellKept(flags.index, result);
+  if (flags.prune && result.saved) {
+    PENSTOCK_RETURN_IF_ERROR(Prune(flags.index.output));
+  } else {
+    TellKeptManifest(result);
+  }
   if (flags.json != kStandardOutput) PrintText(result, flags.index.output);
   if (!flags.json.empty()) {
     PENSTOCK_RETURN_IF_ERROR(WriteJson(flags.json, ToJson(result, flags.index.output)));
@@ -380,7 +404,10 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
                   "existing manifest")
       ->type_name("RATIO");
   command.add_flag("--update", index.update,
-                   "Read only shards that are new, changed or were found damaged");
+                   "Read only shards that are new, changed or were found damaged. If the order "
+                   "changes, keep the replaced manifest as FILE.FINGERPRINT");
+  command.add_flag("--prune", flags->prune,
+                   "Remove the manifests that --update kept for trainings that began before it");
   command.add_flag("--verify", index.verify,
                    "Also parse every record and decode every image; list all damage, and fail if "
                    "there is any");

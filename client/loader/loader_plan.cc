@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "client/loader/look_ahead.h"
 #include "client/plan/chunk_table.h"
+#include "records/dataset/kept_manifests.h"
 #include "records/engine/row_limit.h"
 
 namespace penstock {
@@ -20,7 +21,8 @@ absl::Status CheckCursor(const Cursor& cursor, const Plan& plan) {
                    absl::Hex(plan.fingerprint(), absl::kZeroPad16),
                    "); use the data, split, seed, shuffling, lanes, window chunks and strip rows "
                    "of the run that "
-                   "gave the cursor"));
+                   "gave the cursor. If penstock index --update has changed the data, give the "
+                   "manifest that it kept, MANIFEST.FINGERPRINT"));
 }
 
 // Whether one bytes value in each record decides the holdout. Servers of version 1 know no other
@@ -63,6 +65,29 @@ absl::StatusOr<Steps> MakeSteps(const LoaderOptions& options, const Plan& plan) 
   if (status.ok()) return steps;
   status.SetPayload(kCursorPayload, absl::Cord());
   return status;
+}
+
+std::shared_ptr<const Manifest> ManifestOfCursor(const std::string& path,
+                                                 const LoaderOptions& options) {
+  LoaderOptions tried = options;
+  const auto fits = [&tried] {
+    const absl::StatusOr<Plan> plan = MakePlan(tried);
+    return plan.ok() && plan->fingerprint() == tried.start->order_fingerprint;
+  };
+  if (!options.start.has_value() || fits()) return options.manifest;
+  for (const std::string& kept : ListKeptManifests(path)) {
+    absl::StatusOr<Manifest> manifest = Manifest::Load(kept);
+    if (!manifest.ok()) continue;
+    tried.manifest = std::make_shared<const Manifest>(*std::move(manifest));
+    if (!fits()) continue;
+    if (options.report) {
+      options.report(absl::StrCat("resuming with ", kept, ", because ", path,
+                                  " was updated since: records that were added later are not "
+                                  "read"));
+    }
+    return tried.manifest;
+  }
+  return options.manifest;
 }
 
 absl::StatusOr<LoaderParts> MakeParts(const LoaderOptions& options) {

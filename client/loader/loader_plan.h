@@ -2,6 +2,9 @@
 #ifndef PENSTOCK_CLIENT_LOADER_LOADER_PLAN_H_
 #define PENSTOCK_CLIENT_LOADER_LOADER_PLAN_H_
 
+#include <memory>
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "client/loader/loader.h"
 #include "client/plan/plan.h"
@@ -23,6 +26,13 @@ inline constexpr char kCursorPayload[] = "penstock/cursor";
 // Makes the steps from options.start on, ignoring max_steps. Fails as Steps::Create() does.
 // kFailedPrecondition: the cursor belongs to another order.
 absl::StatusOr<Steps> MakeSteps(const LoaderOptions& options, const Plan& plan);
+
+// Returns the manifest whose order `options.start` belongs to: options.manifest, or one that
+// penstock index --update kept of the manifest at `path`, which may be a folder. Reports the latter
+// through options.report. Returns options.manifest if there is no start, or no such manifest, so
+// that MakeSteps() refuses the cursor.
+std::shared_ptr<const Manifest> ManifestOfCursor(const std::string& path,
+                                                 const LoaderOptions& options);
 
 // The parts of a loader that only the options and the manifest decide.
 struct LoaderParts {

@@ -5,12 +5,14 @@
 
 #include "absl/time/clock.h"
 #include "base/counter_rng.h"
+#include "client/loader/loader_plan.h"
 #include "client/loader/loader_shape.h"
 #include "client/loader/testing/batch_digest.h"
 #include "client/loader/testing/chess_dataset.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/dataset/indexer.h"
+#include "records/dataset/kept_manifests.h"
 #include "records/decode/spec.h"
 #include "tests/recorded_spans.h"
 #include "tests/status_matchers.h"
@@ -21,6 +23,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::Ge;
 using ::testing::HasSubstr;
@@ -522,6 +525,29 @@ TEST_F(LoaderTest, RefusesACursorOfAnotherOrder) {
   EXPECT_THAT(OpenStatus(options_),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr(read.cursors[0].ToString()), HasSubstr("another order"))));
+}
+
+// penstock index --update changes the order of a training that began before it.
+TEST_F(LoaderTest, ACursorFindsTheManifestThatAnUpdateReplaced) {
+  const std::string path = data_.folder() + "/updated.pb";
+  ASSERT_OK(options_.manifest->Save(path));
+  const Read before = ReadAll(options_);
+  const auto old = options_.manifest;
+  ASSERT_OK(KeepManifest(path, old->content_fingerprint()));
+  ManifestBuilder builder;
+  builder.AddShard(old->shards()[0]);
+  builder.AddChunk({.size = 100, .records = 1});
+  options_.manifest = std::make_shared<const Manifest>(*builder.Build());
+  std::vector<std::string> lines;
+  options_.report = [&](absl::string_view line) { lines.emplace_back(line); };
+  EXPECT_EQ(ManifestOfCursor(path, options_), options_.manifest);
+  options_.start = before.cursors[2];
+  const auto found = ManifestOfCursor(path, options_);
+  EXPECT_EQ(found->content_fingerprint(), old->content_fingerprint());
+  EXPECT_EQ(found->base_dir(), data_.folder());
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("resuming with " + path + ".")));
+  options_.start->order_fingerprint ^= 1;
+  EXPECT_EQ(ManifestOfCursor(path, options_), options_.manifest);
 }
 
 TEST_F(LoaderTest, RefusesWhatIsNoServer) {

@@ -23,6 +23,7 @@
 #include "records/dataset/holdout_rule.h"
 #include "records/dataset/index_job.h"
 #include "records/dataset/index_journal.h"
+#include "records/dataset/kept_manifests.h"
 #include "records/dataset/open_in_root.h"
 
 namespace penstock {
@@ -218,7 +219,9 @@ class IndexRun {
     }
     if (!options_.format.has_value()) scan_.format = old->format();
     if (!options_.spec.has_value()) spec_ = old->spec();
-    if (options_.update) old_ = *std::move(old);
+    if (!options_.update) return absl::OkStatus();
+    replaced_ = old->content_fingerprint();
+    old_ = *std::move(old);
     return absl::OkStatus();
   }
 
@@ -461,20 +464,20 @@ class IndexRun {
     manifest.set_base_dir(FolderOfFile(options_.output));
     const bool excludes = options_.exclude_corrupt && manifest.num_records(Split::kAll) > 0;
     const bool save = !options_.in_memory && (damage.empty() || excludes);
+    std::string kept;
+    if (save && replaced_.has_value() && *replaced_ != manifest.content_fingerprint()) {
+      PENSTOCK_ASSIGN_OR_RETURN(kept, KeepManifest(options_.output, *replaced_));
+    }
     if (save) PENSTOCK_RETURN_IF_ERROR(manifest.Save(options_.output));
     MutexLock lock(&mutex_);
     // If nothing was saved, the journal stays for a run that leaves the damage out or reads
     // repaired shards.
     if (journal_ && save) journal_->Remove();
-    return IndexResult{std::move(manifest),
-                       save,
-                       kept_holdout_,
-                       std::move(damage),
-                       std::move(unread),
-                       jobs_.size() - reused,
-                       reused,
-                       read_bytes_,
-                       images};
+    return IndexResult{std::move(manifest),   save,
+                       std::move(kept),       kept_holdout_,
+                       std::move(damage),     std::move(unread),
+                       jobs_.size() - reused, reused,
+                       read_bytes_,           images};
   }
 
   const IndexOptions& options_;
@@ -485,6 +488,7 @@ class IndexRun {
   std::vector<std::string> class_names_;
   std::optional<Manifest> old_;
   bool kept_holdout_ = false;
+  std::optional<uint64_t> replaced_;  // With `update`: the old manifest's content fingerprint.
   std::atomic<size_t> next_ = 0;
   std::atomic<bool> failed_ = false;
 

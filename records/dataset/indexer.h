@@ -66,6 +66,7 @@ struct IndexOptions {
   //     `find_images` returns
   // Even then, the holdout rule is kept, and so is the chunk size unless `chunk_bytes` is set. If
   // the manifest has statistics, the new one has them too.
+  // If the order changes, the manifest that is replaced is kept, because cursors need it.
   bool update = false;
   // kAlreadyExists if there is a manifest at `output`, even if another run created it meanwhile.
   bool keep = false;
@@ -98,6 +99,9 @@ struct IndexResult {
   // False if nothing was saved, because there is damage and `exclude_corrupt` is not set, because
   // the damage leaves no record, or because of `in_memory`.
   bool saved = false;
+  // With `update`: where the manifest that this run replaced is kept (KeepManifest()); empty if its
+  // records, order and split are those of the new one.
+  std::string kept_manifest = {};
   bool kept_holdout = false;  // The holdout rule is the old manifest's, because no other was given.
   // Damage in the order of the shards. At most ShardScan::kMaxListed ranges are listed for each
   // shard.

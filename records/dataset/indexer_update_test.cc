@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/dataset/chunk_size.h"
+#include "records/dataset/kept_manifests.h"
 #include "records/dataset/testing/indexer_fixture.h"
 #include "records/format/testing/shard_builder.h"
 #include "tests/status_matchers.h"
@@ -14,6 +15,8 @@ namespace penstock {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 TEST_F(IndexerTest, IndexingAgainKeepsWhatIsHeldOut) {
   WriteShards(2);
@@ -73,6 +76,44 @@ TEST_F(IndexerTest, UpdateReadsAShardAgainThatWasFoundDamagedSince) {
     EXPECT_EQ(mended.manifest.num_records(Split::kAll), 299u);
     folder_.Write("manifest.pb", manifest);
   }
+}
+
+// A training that began before the update resumes with the manifest of that time.
+TEST_F(IndexerTest, UpdateKeepsTheManifestThatItReplaces) {
+  WriteShards(2);
+  ASSERT_OK_AND_ASSIGN(const IndexResult first, Index());
+  const std::string before = folder_.Read("manifest.pb");
+  options_.update = true;
+  ASSERT_OK_AND_ASSIGN(const IndexResult same, Index());
+  EXPECT_EQ(same.kept_manifest, "");
+  WriteShards(3);
+  ASSERT_OK_AND_ASSIGN(const IndexResult more, Index());
+  EXPECT_EQ(more.kept_manifest,
+            KeptManifestPath(folder_.File("manifest.pb"), first.manifest.content_fingerprint()));
+  EXPECT_EQ(folder_.Read(std::filesystem::path(more.kept_manifest).filename()), before);
+  WriteShards(4);
+  ASSERT_OK_AND_ASSIGN(const IndexResult most, Index());
+  EXPECT_THAT(ListKeptManifests(folder_.path()),
+              UnorderedElementsAre(more.kept_manifest, most.kept_manifest));
+  folder_.Write("manifest.pb.0123456789ABCDEF", "");
+  folder_.Write("manifest.pb.bak", "");
+  folder_.Write("other.pb.0123456789abcdef", "");
+  EXPECT_THAT(RemoveKeptManifests(folder_.File("manifest.pb")), IsOkAndHolds(2u));
+  EXPECT_THAT(ListKeptManifests(folder_.path()), IsEmpty());
+  EXPECT_EQ(folder_.Read("manifest.pb"), most.manifest.Serialize().value());
+}
+
+// A run that finds damage replaces no manifest.
+TEST_F(IndexerTest, UpdateThatSavesNothingKeepsNothing) {
+  WriteShards(2);
+  ASSERT_OK(Index());
+  ShardBuilder rotten = ChessShard(100, 200);
+  rotten.FlipBitInPayload(3);
+  folder_.Write("s2.tfrecord", rotten.text());
+  options_.update = options_.verify = true;
+  ASSERT_OK_AND_ASSIGN(const IndexResult damaged, Index());
+  EXPECT_FALSE(damaged.saved);
+  EXPECT_THAT(ListKeptManifests(folder_.path()), IsEmpty());
 }
 
 TEST_F(IndexerTest, AShardThatIsWholeAgainIsKept) {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "client/flags/source_flags.h"
 #include "client/loader/dataset_spec.h"
+#include "client/loader/loader_plan.h"
 #include "client/loader/sample_names.h"
 #include "client/loader/served_manifest.h"
 #include "records/dataset/open_dataset.h"
@@ -103,6 +104,10 @@ absl::Status TrainingInputs::OpenTrain(const CheckpointInfo& info, const HostSha
   }
   if (!info.cursor.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(loader.start, shards.OwnCursor(info.cursor));
+    // Evaluations continue with that manifest too.
+    if (!IsServedManifest(options_.manifest)) {
+      manifest_ = loader.manifest = ManifestOfCursor(options_.manifest, loader);
+    }
   }
   shards.Divide(loader);
   loader.slot_allocator = slots;

@@ -337,7 +337,8 @@ class Loader:
             raise InvalidArgumentError(
                 f"the state belongs to order {match[1]}, but this loader has order "
                 f"{self.order_fingerprint}: use the same dataset, split, seed, shuffle, lanes, "
-                "window_chunks and strip_rows"
+                "window_chunks and strip_rows. If penstock index --update has changed the data, give "
+                "the manifest that it kept, MANIFEST.FINGERPRINT"
             )
         return cursor
 
