@@ -8,12 +8,23 @@
 namespace penstock {
 namespace {
 
-// By then, the operator may have fixed the cause of the refusal, such as a token or a release.
-constexpr absl::Duration kAskRefusedAfter = absl::Seconds(30);
+// The operator may fix the cause of a refusal at any moment: a token, a release, a mount. So the
+// longest wait before a server that refused is tried again is this part of the time after which a
+// job without servers ends.
+constexpr int kRefusedTries = 6;
+constexpr absl::Duration kMostRefusedWait = absl::Seconds(30);
+constexpr absl::Duration kTellRefusedEvery = absl::Minutes(5);
 constexpr absl::Duration kTellStarvedEvery = absl::Minutes(1);
 // A server that reports for this long that requests wait, and sends no row, is not waited for any
 // more.
 constexpr absl::Duration kMostStarved = absl::Minutes(30);
+
+absl::string_view WhereShardsAre(const ServerTable& servers) {
+  return servers[0].address == "local:"
+             ? "; shard paths are relative to --data-root, by default the manifest's folder"
+             : "; shard paths are relative to the servers' --data-root: check that "
+               "the manifest belongs to the data there";
+}
 
 }  // namespace
 
@@ -38,10 +49,15 @@ void Connections::Connect(ServerEntry& server) {
   actions_.OpenStream(servers_.stream(server.index), server.address);
 }
 
-void Connections::Refuse(ServerEntry& server) {
-  servers_.SetState(server, ServerState::kRefused);
-  server.retry_at = clock_.now() + kAskRefusedAfter;
-  servers_.Arm(server, server.retry_at);
+absl::Duration Connections::LongestRefusedWait(const ServerEntry& server) const {
+  if (server.refusal == Refusal::kAnswers) return kMostRefusedWait;
+  return std::clamp(server_timeout_ / kRefusedTries, ServerTable::kFirstBackoff, kMostRefusedWait);
+}
+
+void Connections::Refuse(ServerEntry& server, Refusal refusal) {
+  server.refusal = refusal;
+  if (refusal == Refusal::kAnswers) server.refused_wait = kMostRefusedWait;
+  servers_.Refuse(server, clock_.now(), LongestRefusedWait(server));
 }
 
 void Connections::Drain(ServerEntry& server) {
@@ -69,31 +85,38 @@ void Connections::CloseAll() {
   }
 }
 
-// Reports that the server is away or refuses. If the job ends because of that, the job's error says
-// so instead.
 void Connections::NoteAway(ServerEntry& server) {
   if (server.removed) return;
-  using Told = ServerEntry::Told;
-  const Told news = server.state == ServerState::kRefused ? Told::kRefused : Told::kAway;
-  if (server.told == news) return;
+  if (server.state == ServerState::kRefused) return NoteRefused(server);
   const absl::Duration away = absl::Trunc(clock_.now() - server.away_since, absl::Seconds(1));
-  const bool ends = servers_.AllRefused() && !OthersMayCome();
-  if (news == Told::kRefused ? ends : away < kTellAfter) return;
-  server.told = news;
-  actions_.Report(absl::StrCat(
-      ServerTable::Reason(server),
-      news == Told::kRefused
-          ? absl::StrCat("; the server is tried again every ",
-                         absl::FormatDuration(kAskRefusedAfter))
-          : absl::StrCat("; unreachable for ", absl::FormatDuration(away), ", still retrying")));
+  if (server.told == ServerEntry::Told::kAway || away < kTellAfter) return;
+  server.told = ServerEntry::Told::kAway;
+  actions_.Report(absl::StrCat(ServerTable::Reason(server), "; unreachable for ",
+                               absl::FormatDuration(away), ", still retrying"));
+}
+
+// If the job ends because of the refusal, the job's error says so instead.
+void Connections::NoteRefused(ServerEntry& server) {
+  if (clock_.now() < server.tell_refused_at || !CheckRefused().ok()) return;
+  server.tell_refused_at = clock_.now() + kTellRefusedEvery;
+  server.told = ServerEntry::Told::kRefused;
+  actions_.Report(absl::StrCat(ServerTable::Reason(server),
+                               "; the server is left out, and tried again at least every ",
+                               absl::FormatDuration(LongestRefusedWait(server) * 5 / 4)));
 }
 
 // Called when rows have come. Hello alone does not count, because the next request may kill the
-// server.
+// server. A server that refused must stay for a while, because the next window may be one that it
+// lacks.
 void Connections::NoteBack(ServerEntry& server) {
+  rows_came_ = true;
   server.away_since = absl::InfiniteFuture();
-  if (std::exchange(server.told, ServerEntry::Told::kNothing) == ServerEntry::Told::kNothing)
-    return;
+  using Told = ServerEntry::Told;
+  if (server.refused_wait > absl::ZeroDuration()) {
+    if (clock_.now() < server.up_at + kTellAfter) return;
+    server.refused_wait = absl::ZeroDuration();
+  }
+  if (std::exchange(server.told, Told::kNothing) == Told::kNothing) return;
   actions_.Report(absl::StrCat(server.address, " answers again"));
 }
 
@@ -119,8 +142,19 @@ void Connections::NoteSet(bool all_known) {
 
 absl::Status Connections::CheckRefused() const {
   if (!servers_.AllRefused() || OthersMayCome()) return absl::OkStatus();
+  const bool access = servers_.AnyRefusedFor(Refusal::kAccess);
+  if (access && rows_came_) return absl::OkStatus();
+  if (!access && !servers_.AnyRefusedFor(Refusal::kAnswers)) {
+    return NobodyHasTheData(servers_.FirstRefusal().code());
+  }
   return absl::Status(servers_.FirstRefusal().code(),
                       absl::StrCat("every server refused this client: ", servers_.Reasons()));
+}
+
+absl::Status Connections::NobodyHasTheData(absl::StatusCode code) const {
+  const bool missing = code == absl::StatusCode::kNotFound;
+  return absl::Status(code,
+                      absl::StrCat(servers_.Reasons(), missing ? WhereShardsAre(servers_) : ""));
 }
 
 absl::Status Connections::CheckAlone(absl::string_view more) {

@@ -42,7 +42,7 @@ class Connections {
   void Connect(ServerEntry& server);
   void Close(const ServerEntry& server) { actions_.CloseStream(servers_.stream(server.index)); }
   // Tries the server again later, when the cause may have been fixed.
-  void Refuse(ServerEntry& server);
+  void Refuse(ServerEntry& server, Refusal refusal);
   // Lets the server finish its outstanding requests. CloseDrained() closes it then.
   void Drain(ServerEntry& server);
   // Closes the draining servers that owe no answer. Each may be tried again later. Calls `remove`
@@ -62,7 +62,8 @@ class Connections {
   void CloseAll();
   bool all_closed() const { return closed_; }
 
-  // The user is told once that a server stays away, and once that it is back.
+  // The user is told once that a server stays away, and once that it is back. Of a server that
+  // refuses, the user is told again at intervals.
   void NoteAway(ServerEntry& server);
   void NoteBack(ServerEntry& server);
   // The server reports that requests wait: for a thread if `working`, otherwise for its memory. It
@@ -74,9 +75,12 @@ class Connections {
   void NoteSet(bool all_known);
   // Call this when a server has sent Hello.
   void NoteHello() { heard_hello_ = true; }
-  // Returns the error that ends the job if every server refuses and no other can come, otherwise
-  // OK.
+  // Returns the error that ends the job if every server is refused and there is no hope, otherwise
+  // OK. There is hope if another server may come. There is also hope if rows have come before and a
+  // server is refused for its access, because somebody may put a token back.
   absl::Status CheckRefused() const;
+  // The error that ends the job if no server has the data, with each server's reason.
+  absl::Status NobodyHasTheData(absl::StatusCode code) const;
   // Returns the error that ends the job, with `more` at its end, if no server was usable for too
   // long. Otherwise returns OK.
   absl::Status CheckAlone(absl::string_view more);
@@ -87,6 +91,8 @@ class Connections {
 
  private:
   bool OthersMayCome() const;
+  absl::Duration LongestRefusedWait(const ServerEntry& server) const;
+  void NoteRefused(ServerEntry& server);
   void LeaveDrained(ServerEntry& server);
   void BackOffDrained(ServerEntry& server);
 
@@ -100,6 +106,7 @@ class Connections {
   bool set_changes_ = false;  // NoteSet() was called.
   bool all_known_ = true;     // The argument `all_known` of the last NoteSet().
   bool heard_hello_ = false;
+  bool rows_came_ = false;
   // The time since which no server is usable; absent while one is.
   std::optional<absl::Time> alone_since_;
 };

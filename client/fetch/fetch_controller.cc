@@ -107,7 +107,7 @@ void FetchController::OnHello(absl::Time now, StreamId stream, const ServerInfo&
   server->newcomer = placement_.placed_once() && !returns;
   if (!servers_.AcceptHello(*server, info)) {
     connections_.Close(*server);
-    Refuse(*server);
+    Refuse(*server, Refusal::kAccess);
     return connections_.NoteAway(*server);
   }
   server->up_at = clock_.now();

@@ -144,9 +144,13 @@ class FetchController {
   absl::Time CheckUp(ServerEntry& server);
   absl::Time CheckLate(ServerEntry& server);
   absl::Time CheckSlow(ServerEntry& server);
-  // `silent` says that its stream did not break: the controller gives the server up.
-  void Lose(ServerEntry& server, absl::Status status, bool silent = false);
-  void Refuse(ServerEntry& server);
+  enum class Loss : uint8_t {
+    kBroken,     // Its stream ended.
+    kSilent,     // It did not, but the controller gives the server up.
+    kLacksData,  // The server cannot give what the manifest lists, and is left out.
+  };
+  void Lose(ServerEntry& server, absl::Status status, Loss loss = Loss::kBroken);
+  void Refuse(ServerEntry& server, Refusal refusal);
   void Remove(ServerEntry& server);
   void Drain(ServerEntry& server);
   void Place();

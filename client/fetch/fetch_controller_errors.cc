@@ -29,11 +29,11 @@ absl::Duration WindowBackoff(uint32_t turns) {
   return std::min(absl::Milliseconds(50) * (1 << std::min(turns, 6u)), absl::Seconds(2));
 }
 
-absl::string_view WhereShardsAre(absl::string_view address) {
-  return address == "local:"
-             ? "; shard paths are relative to --data-root, by default the manifest's folder"
-             : "; shard paths are relative to the servers' --data-root: check that "
-               "the manifest belongs to the data there";
+// Whether the server lacks what the manifest lists, has other data under its name, or may not read
+// it. Another server may have the data.
+bool IsLack(absl::StatusCode code) {
+  return code == absl::StatusCode::kNotFound || code == absl::StatusCode::kFailedPrecondition ||
+         code == absl::StatusCode::kPermissionDenied;
 }
 
 // Returns the error that ends the job, with the address of the server that it came from.
@@ -41,9 +41,6 @@ absl::string_view WhereShardsAre(absl::string_view address) {
 absl::Status WithAdvice(const absl::Status& status, const ServerEntry& server,
                         const std::string& spec_name) {
   absl::Status named = Annotate(status, server.shown_address());
-  if (absl::IsNotFound(status)) {
-    return absl::NotFoundError(absl::StrCat(named.message(), WhereShardsAre(server.address)));
-  }
   if (!absl::IsInvalidArgument(status) || spec_name.empty()) return named;
   return absl::InvalidArgumentError(
       absl::StrCat(named.message(), "; decoded with ", spec_name, " (--spec names another)"));
@@ -88,6 +85,13 @@ void FetchController::OnFailure(ServerEntry& server, WindowEntry& window,
                                 const StreamError& error) {
   fetcher_.CountFailure(server, window);
   const absl::StatusCode code = error.status.code();
+  if (IsLack(code)) {
+    // While others may come, each server may lack a window that it is asked for, and serve others
+    // in between. So this time-out is that of the window.
+    const bool for_good = FailedForGood(server, window, code);
+    Lose(server, error.status, Loss::kLacksData);
+    return for_good && !ended_ ? Fail(connections_.NobodyHasTheData(code)) : void();
+  }
   // An older server does not send needs_spare when it has no good record. Another server may have
   // one.
   const bool knows_no_spares =

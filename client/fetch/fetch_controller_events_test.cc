@@ -87,7 +87,7 @@ TEST_F(FetchControllerEventsTest, AnErrorOfAServerThatHasLostTheWindowIsNotHeard
   ASSERT_NE(now, actions_.windows.end());
   StreamError error;
   error.window = window;
-  error.status = absl::NotFoundError("it is gone");
+  error.status = absl::InvalidArgumentError("it is gone");
   controller_.OnError(now_, stream, error);
   EXPECT_THAT(actions_.failures, IsEmpty());
   controller_.OnError(now_, now->first, error);

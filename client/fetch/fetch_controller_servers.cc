@@ -14,6 +14,18 @@ namespace {
 constexpr uint32_t kMaxNonsense = 3;
 constexpr absl::Duration kProbeLater = absl::Milliseconds(50);
 
+// Whether a connected server says with this code that the client asks what no server grants. A
+// token or a permission may be put back.
+bool EndsJob(absl::StatusCode code) {
+  return code == absl::StatusCode::kInvalidArgument || code == absl::StatusCode::kUnimplemented;
+}
+
+Refusal CauseOf(absl::StatusCode code, bool lacks_data, bool nonsense) {
+  if (nonsense) return Refusal::kAnswers;
+  const bool access = code == absl::StatusCode::kPermissionDenied;
+  return lacks_data && !access ? Refusal::kData : Refusal::kAccess;
+}
+
 std::string LateLine(const ServerEntry& server, absl::Duration limit) {
   return absl::StrCat(server.address, " keeps missing its deadline of ",
                       absl::FormatDuration(absl::Trunc(limit, absl::Microseconds(1))),
@@ -71,7 +83,7 @@ absl::Time FetchController::CheckUp(ServerEntry& server) {
         std::min(std::max(server.alive_at(), opened_at) + options_.silence_timeout,
                  std::max(server.starved_at, opened_at) + 3 * options_.silence_timeout);
     if (clock_.now() < give_up) return std::min(next, give_up);
-    Lose(server, absl::UnavailableError("silent while it loads a window"), /*silent=*/true);
+    Lose(server, absl::UnavailableError("silent while it loads a window"), Loss::kSilent);
     return server.retry_at;
   }
   if (server.outstanding_requests == 0) return next;
@@ -97,7 +109,7 @@ absl::Time FetchController::CheckUp(ServerEntry& server) {
                           absl::FormatDuration(
                               absl::Trunc(clock_.now() - server.heard_at, absl::Milliseconds(1))),
                           " ago")),
-         /*silent=*/true);
+         Loss::kSilent);
     return server.retry_at;
   }
   // A load may take long, but not for ever: after this time it no longer keeps the job alive.
@@ -162,16 +174,19 @@ void FetchController::Trust(ServerEntry& server) {
   actions_.Report(absl::StrCat(server.address, " meets its deadline again"));
 }
 
-void FetchController::Lose(ServerEntry& server, absl::Status status, bool silent) {
+void FetchController::Lose(ServerEntry& server, absl::Status status, Loss loss) {
+  const bool silent = loss == Loss::kSilent;
+  const bool lacks = loss == Loss::kLacksData;
   const bool was_up = server.state != ServerState::kConnecting;
   // After Hello this code means that the server's answers make no sense. Other servers may be
   // better.
-  const bool nonsense = was_up && status.code() == absl::StatusCode::kFailedPrecondition;
+  const bool nonsense = was_up && !lacks && status.code() == absl::StatusCode::kFailedPrecondition;
   // Whether the server may have died. A server that reports a limit is well, and so is one whose
   // answer is too large for gRPC.
+  const bool refusal = Connections::IsRefusal(status.code());
   const bool broken =
-      was_up && !nonsense && !silent && status.code() != absl::StatusCode::kResourceExhausted;
-  if (was_up && !nonsense && Connections::IsRefusal(status.code())) {
+      was_up && !refusal && !silent && status.code() != absl::StatusCode::kResourceExhausted;
+  if (was_up && EndsJob(status.code())) {
     // The transport may have put the address in front already.
     const bool named = absl::StartsWith(status.message(), server.address);
     return Fail(named ? status : Annotate(status, server.shown_address()));
@@ -180,15 +195,15 @@ void FetchController::Lose(ServerEntry& server, absl::Status status, bool silent
     suspects_.window()->Avoid(server.index);
   }
   server.nonsense += nonsense;
-  const bool refused = (!was_up && Connections::IsRefusal(status.code())) ||
-                       (nonsense && server.nonsense >= kMaxNonsense);
+  const Refusal cause = CauseOf(status.code(), lacks, nonsense);
+  const bool refused = refusal && (!nonsense || server.nonsense >= kMaxNonsense);
   server.counted.breaks += was_up;
   if (was_up && clock_.now() >= server.up_at + Connections::kTellAfter)
     server.away_since = absl::InfiniteFuture();
   server.away_since = std::min(server.away_since, silent ? server.heard_at : clock_.now());
   servers_.BackOff(server, clock_.now(), std::move(status));
   if (refused) {
-    Refuse(server);
+    Refuse(server, cause);
   } else if (suspects_.IsAccusing(server)) {
     EndIf(suspects_.HearNothing());
   }
@@ -207,9 +222,9 @@ void FetchController::Lose(ServerEntry& server, absl::Status status, bool silent
   }
 }
 
-void FetchController::Refuse(ServerEntry& server) {
+void FetchController::Refuse(ServerEntry& server, Refusal refusal) {
   if (suspects_.IsAccusing(server)) EndIf(suspects_.Withdraw());
-  connections_.Refuse(server);
+  connections_.Refuse(server, refusal);
 }
 
 void FetchController::Remove(ServerEntry& server) {

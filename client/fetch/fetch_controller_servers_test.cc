@@ -84,7 +84,7 @@ TEST_F(FetchControllerTest, TellsOfAServerThatIsBackAndRefuses) {
   controller.OnBroken(now, {1, 7}, absl::UnauthenticatedError("no token"));
   EXPECT_THAT(fleet.reports(),
               ElementsAre("10.0.0.2:7070: connection refused; unreachable for 5s, still retrying",
-                          "10.0.0.2:7070: no token; the server is tried again every 30s"));
+                          HasSubstr("10.0.0.2:7070: no token; the server is left out")));
 }
 
 // Hello alone does not mean that the server is back.
@@ -111,7 +111,8 @@ TEST_F(FetchControllerTest, TellsOfAServerThatRefuses) {
   fleet.controller().Advance(absl::UnixEpoch());
   fleet.controller().OnBroken(absl::UnixEpoch(), {1, 1}, absl::UnauthenticatedError("no token"));
   EXPECT_THAT(fleet.reports(),
-              ElementsAre("10.0.0.2:7070: no token; the server is tried again every 30s"));
+              ElementsAre("10.0.0.2:7070: no token; the server is left out, and tried again at "
+                          "least every 6.25s"));
 }
 
 TEST_F(FetchControllerTest, ServersThatAllRefuseEndTheJobAtOnce) {
@@ -135,7 +136,7 @@ TEST_F(FetchControllerTest, WhereServersAreStillUnknownARefusalEndsNothing) {
   controller.Advance(absl::UnixEpoch());
   EXPECT_OK(fleet.failure());
   EXPECT_THAT(fleet.reports(),
-              ElementsAre("10.0.0.1:7070: no token; the server is tried again every 30s"));
+              ElementsAre(HasSubstr("10.0.0.1:7070: no token; the server is left out")));
   controller.OnServersChanged(absl::UnixEpoch(), addresses);
   controller.Advance(absl::UnixEpoch());
   EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("no token")));
@@ -143,6 +144,7 @@ TEST_F(FetchControllerTest, WhereServersAreStillUnknownARefusalEndsNothing) {
 
 // The server that was up may be missing from the set for one look only.
 TEST_F(FetchControllerTest, ARefusedServerThatIsLeftAloneEndsTheJobAfterItsTimeout) {
+  controller_.silence_timeout = absl::Hours(1);
   FakeFleet& fleet = MakeFleet({.servers = 2});
   FetchController& controller = fleet.controller();
   absl::Time now = absl::UnixEpoch();
@@ -205,20 +207,70 @@ TEST_F(FetchControllerTest, ANewProcessHasTalkedNoNonsense) {
   EXPECT_EQ(controller.servers()[1].state, ServerState::kRefused);
 }
 
-TEST_F(FetchControllerTest, AServerThatRefusedIsAskedAgainLater) {
+// Waits until the server is connected, and refuses it. Returns how long the wait was.
+absl::Duration Refuse(FetchController& controller, absl::Time& now, uint32_t server,
+                      const absl::Status& refusal) {
+  const absl::Time from = now;
+  while (!controller.servers()[server].has_stream()) {
+    AdvanceTo(controller, now += absl::Milliseconds(10));
+  }
+  controller.OnBroken(now, {server, controller.servers()[server].generation}, refusal);
+  return now - from;
+}
+
+// The waits are 1, 2 and 4 s, then a sixth of the time-out. Each may be a quarter longer or
+// shorter.
+TEST_F(FetchControllerTest, AServerThatRefusedIsAskedAgainWellWithinTheTimeout) {
+  controller_.silence_timeout = absl::Hours(2);
+  controller_.server_timeout = absl::Hours(1);
+  for (const int timeout : {30, 120, 3600}) {
+    controller_.server_timeout = absl::Seconds(timeout);
+    FetchController& controller = MakeFleet({.servers = 2}).controller();
+    absl::Time now = absl::UnixEpoch();
+    controller.Advance(now);
+    Refuse(controller, now, 1, absl::UnauthenticatedError("no token"));
+    for (const int wait : {1, 2, 4, 8, 16, 32, 64}) {
+      const int most = std::min({wait, timeout / 6, 30});
+      const double waited =
+          absl::ToDoubleSeconds(Refuse(controller, now, 1, absl::UnauthenticatedError("no token")));
+      EXPECT_GE(waited, 0.74 * most);
+      EXPECT_LE(waited, 1.26 * most);
+      if (now > absl::UnixEpoch() + absl::Seconds(0.7 * timeout)) break;
+    }
+  }
+}
+
+TEST_F(FetchControllerTest, TellsOfAServerThatRefusesAgainAtIntervals) {
+  controller_.silence_timeout = absl::Hours(2);
   controller_.server_timeout = absl::Hours(1);
   FakeFleet& fleet = MakeFleet({.servers = 2});
-  FetchController& controller = fleet.controller();
   absl::Time now = absl::UnixEpoch();
-  controller.Advance(now);
-  for (uint32_t times = 1; times <= 3; ++times) {
-    controller.OnBroken(now, {1, times}, absl::UnauthenticatedError("no token"));
-    AdvanceTo(controller, now + absl::Seconds(29));
-    EXPECT_EQ(fleet.connects(1), times);
-    AdvanceTo(controller, now += absl::Seconds(30));
-    EXPECT_EQ(fleet.connects(1), times + 1);
+  fleet.controller().Advance(now);
+  while (now < absl::UnixEpoch() + absl::Minutes(11)) {
+    Refuse(fleet.controller(), now, 1, absl::UnauthenticatedError("no token"));
   }
-  EXPECT_THAT(fleet.reports(), Contains(HasSubstr("10.0.0.2:7070: no token")).Times(1));
+  EXPECT_THAT(fleet.reports(), Contains(HasSubstr("10.0.0.2:7070: no token")).Times(3));
+}
+
+// A token that is removed for a moment must not cost a job that worked.
+TEST_F(FetchControllerTest, ARefusalThatIsMendedEndsNoJobThatWorked) {
+  for (const absl::Status& refusal :
+       {absl::UnauthenticatedError("no token"), absl::PermissionDeniedError("other folders")}) {
+    FakeFleet& fleet = MakeFleet({.servers = 2, .consume = absl::Milliseconds(50)});
+    fleet.RefuseFor(absl::Seconds(1), absl::Seconds(25), refusal);
+    EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+    EXPECT_LT(fleet.longest_wait(), absl::Seconds(33));
+  }
+}
+
+TEST_F(FetchControllerTest, ARefusalThatLastsEndsTheJobAfterItsTimeout) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .consume = absl::Milliseconds(50)});
+  fleet.RefuseFor(absl::Seconds(1), absl::Hours(1), absl::UnauthenticatedError("no token"));
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kUnavailable,
+                                        AllOf(HasSubstr("30s"), HasSubstr("10.0.0.1:7070: no"),
+                                              HasSubstr("10.0.0.2:7070: no token"))));
+  EXPECT_LT(fleet.elapsed(), absl::Seconds(35));
 }
 
 TEST_F(FetchControllerTest, WithoutServersNamesEachAndItsReason) {
@@ -331,7 +383,7 @@ TEST_F(FetchControllerTest, ClosesEveryStreamAtItsEnd) {
 
 TEST_F(FetchControllerTest, ClosesEveryStreamWhenItFails) {
   FakeFleet& fleet = MakeFleet({.servers = 3});
-  fleet.FailWindows(1, 1, absl::NotFoundError("a.tfrecord: no such file"));
+  fleet.FailWindows(1, 1, absl::InvalidArgumentError("window 3: bad range"));
   EXPECT_FALSE(fleet.Run());
   EXPECT_EQ(fleet.open_streams(), 0u);
 }

@@ -11,8 +11,12 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 TEST_F(FetchControllerTest, DamageFailsTheJobNamingTheServer) {
   FakeFleet& fleet = MakeFleet({.servers = 1});
@@ -107,15 +111,69 @@ TEST_F(FullServerTest, ServersThatAreLateBesidesAreNotMistaken) {
   }
 }
 
-TEST_F(FetchControllerTest, AMissingShardEndsTheJobAtOnce) {
-  FakeFleet& fleet = MakeFleet({.servers = 2});
-  fleet.FailWindows(1, 1, absl::NotFoundError("a.tfrecord: no such file"));
+TEST_F(FetchControllerTest, AShardThatNoServerHasEndsTheJobAtOnce) {
+  for (const uint32_t servers : {1, 3}) {
+    FakeFleet& fleet = MakeFleet({.servers = servers});
+    for (uint32_t i = 0; i < servers; ++i) {
+      fleet.FailWindows(i, 1'000'000, absl::NotFoundError("a.tfrecord: no such file"));
+    }
+    EXPECT_FALSE(fleet.Run());
+    EXPECT_THAT(fleet.failure(),
+                StatusIs(absl::StatusCode::kNotFound,
+                         AllOf(StartsWith("10.0.0.1:7070: a.tfrecord: no such file; "),
+                               EndsWith("; shard paths are relative to the servers' --data-root: "
+                                        "check that the manifest belongs to the data there"))));
+    EXPECT_THAT(fleet.failure().message(), HasSubstr(absl::StrCat("10.0.0.", servers, ":7070: a")));
+    EXPECT_LT(fleet.elapsed(), absl::Seconds(1));
+    EXPECT_THAT(fleet.reports(), SizeIs(servers - 1));
+  }
+}
+
+// Its mount is empty, or it has other data, or it may not read it.
+TEST_F(FetchControllerTest, AServerThatLacksTheDataIsLeftOut) {
+  for (const absl::Status& lack : {absl::NotFoundError("a.tfrecord: no such file"),
+                                   absl::FailedPreconditionError("a.tfrecord: changed"),
+                                   absl::PermissionDeniedError("a.tfrecord: permission denied")}) {
+    FakeFleet& fleet = MakeFleet({.servers = 3, .consume = absl::Milliseconds(100)});
+    fleet.FailWindows(1, 1'000'000, lack);
+    EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+    EXPECT_EQ(fleet.rows_fetched(1), 0u);
+    EXPECT_GE(fleet.connects(1), 3u);
+    EXPECT_LE(fleet.connects(1), 8u);
+    EXPECT_LT(fleet.longest_wait(), absl::Milliseconds(50));
+    EXPECT_THAT(fleet.reports(), ElementsAre(AllOf(StartsWith("10.0.0.2:7070: a.tfrecord: "),
+                                                   HasSubstr("; the server is left out, and"))));
+  }
+}
+
+TEST_F(FetchControllerTest, AServerWhoseDataIsBackIsUsedAgain) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .consume = absl::Milliseconds(100)});
+  fleet.FailWindows(1, 3, absl::NotFoundError("a.tfrecord: no such file"));
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_GT(fleet.rows_fetched(1), 1000u);
+  EXPECT_THAT(fleet.reports(), ElementsAre(HasSubstr("is left out"), HasSubstr("answers again")));
+}
+
+// A window may be missing from the only server that is left, while it serves others.
+TEST_F(FetchControllerTest, AShardThatTheLastServerLacksEndsTheJobAfterItsTimeout) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .consume = absl::Milliseconds(20)});
+  fleet.KillAt(absl::ZeroDuration(), 0);
+  fleet.LackWindow(1, WindowId{0, 3, 1}, absl::NotFoundError("a.tfrecord: no such file"));
   EXPECT_FALSE(fleet.Run());
-  EXPECT_THAT(fleet.failure(),
-              StatusIs(absl::StatusCode::kNotFound,
-                       "10.0.0.2:7070: a.tfrecord: no such file; shard paths are relative to the "
-                       "servers' --data-root: check that the manifest belongs to the data there"));
-  EXPECT_LT(fleet.elapsed(), absl::Seconds(1));
+  EXPECT_THAT(fleet.failure().message(), AllOf(HasSubstr("10.0.0.1:7070: connection refused"),
+                                               HasSubstr("10.0.0.2:7070: a.tfrecord: no such")));
+  EXPECT_GT(fleet.elapsed(), absl::Seconds(30));
+  EXPECT_LT(fleet.elapsed(), absl::Seconds(45));
+}
+
+// In a set that changes, the server that has the data may come.
+TEST_F(FetchControllerTest, ALackIsWaitedOutWhileOthersMayCome) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .listed = 0});
+  fleet.ServersAt(absl::Milliseconds(1), 1);
+  fleet.FailWindows(0, 1'000'000, absl::NotFoundError("a.tfrecord: no such file"));
+  fleet.ServersAt(absl::Seconds(20), 2);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_EQ(fleet.rows_fetched(0), 0u);
 }
 
 TEST_F(FetchControllerTest, AServerThatDiesOfEveryWindowEndsTheJob) {

@@ -401,7 +401,7 @@ TEST_F(ConnectionsTest, TheJobEndsWhenNoServerWasUsableForTooLong) {
 TEST_F(ConnectionsTest, RefusalsEndTheJobUnlessOthersMayCome) {
   for (uint32_t i = 0; i < 3; ++i) {
     servers_[i].last_error = absl::PermissionDeniedError("token");
-    connections_.Refuse(servers_[i]);
+    connections_.Refuse(servers_[i], Refusal::kAccess);
   }
   EXPECT_EQ(connections_.CheckRefused().code(), absl::StatusCode::kPermissionDenied);
   connections_.NoteSet(/*all_known=*/false);

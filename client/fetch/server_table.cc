@@ -67,6 +67,12 @@ bool ServerTable::AllRefused() const {
   return in_set > 0 && Count(ServerState::kRefused) == in_set;
 }
 
+bool ServerTable::AnyRefusedFor(Refusal refusal) const {
+  return std::any_of(servers_.begin(), servers_.end(), [&](const ServerEntry& server) {
+    return server.state == ServerState::kRefused && server.refusal == refusal;
+  });
+}
+
 absl::Status ServerTable::FirstRefusal() const {
   for (const ServerEntry& server : servers_) {
     if (server.state == ServerState::kRefused) return server.last_error;
@@ -96,6 +102,13 @@ void ServerTable::BackOff(ServerEntry& server, absl::Time now, absl::Status reas
   ++server.counted.backoffs;
 }
 
+void ServerTable::Refuse(ServerEntry& server, absl::Time now, absl::Duration longest) {
+  SetState(server, ServerState::kRefused);
+  server.refused_wait = std::min(std::max(2 * server.refused_wait, kFirstRefusedWait), longest);
+  server.retry_at = now + server.refused_wait * (0.75 + 0.5 * rng_.Uniform());
+  Arm(server, server.retry_at);
+}
+
 bool ServerTable::AcceptHello(ServerEntry& server, const ServerInfo& info) {
   server.settled = true;
   if (!decoder_) decoder_ = Decoder{server.address, info.decoder_version, info.spec_fingerprint};
@@ -115,6 +128,7 @@ bool ServerTable::AcceptHello(ServerEntry& server, const ServerInfo& info) {
     server.slow = server.told_slow = false;
     server.tell_slow_at = absl::InfiniteFuture();
     server.nonsense = 0;
+    server.refused_wait = absl::ZeroDuration();
   }
   server.known = true;
   server.info = info;

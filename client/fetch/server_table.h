@@ -33,6 +33,13 @@ enum class ServerState : uint8_t {
   kRemoved,   // No longer in the set.
 };
 
+// Why a server is not used.
+enum class Refusal : uint8_t {
+  kAccess,   // It refuses the client, or is of another release. Somebody may mend this.
+  kData,     // It lacks what the manifest lists, or has other data under its name.
+  kAnswers,  // Its answers make no sense.
+};
+
 // Counts events of a server since it was first named.
 struct ServerCounts {
   uint64_t breaks = 0;         // Streams that ended after Hello.
@@ -63,7 +70,10 @@ struct ServerEntry {
   absl::Time retry_at = absl::InfinitePast();
   absl::Duration backoff = absl::ZeroDuration();
   absl::Time drain_by = absl::InfiniteFuture();
-  absl::Status last_error;  // Kept until rows come.
+  absl::Status last_error;                             // Kept until rows come.
+  Refusal refusal = Refusal::kAccess;                  // Why it is in kRefused.
+  absl::Duration refused_wait = absl::ZeroDuration();  // The last wait before it was tried again.
+  absl::Time tell_refused_at = absl::InfinitePast();   // When the user may be told of it again.
   // The time at which it was first tried, or lost. From then on it is away, until its rows come.
   // `told` records what the user was told about that.
   absl::Time away_since = absl::InfiniteFuture();
@@ -127,6 +137,7 @@ class ServerTable {
  public:
   static constexpr absl::Duration kFirstBackoff = absl::Milliseconds(100);
   static constexpr absl::Duration kMaxBackoff = absl::Seconds(1);
+  static constexpr absl::Duration kFirstRefusedWait = absl::Seconds(1);
 
   // `seed` jitters the backoff, so that ranks do not reconnect at the same moment.
   ServerTable(const std::vector<std::string>& addresses, uint64_t seed);
@@ -154,6 +165,9 @@ class ServerTable {
   // previous wait. Rows reset the wait; Hello does not, because the next request may kill the
   // server.
   void BackOff(ServerEntry& server, absl::Time now, absl::Status reason);
+  // Refuses a server until it is tried again. The wait is twice the previous wait, at most
+  // `longest`.
+  void Refuse(ServerEntry& server, absl::Time now, absl::Duration longest);
   // Returns false if its answers would differ from those of the first server. The caller must then
   // refuse it.
   bool AcceptHello(ServerEntry& server, const ServerInfo& info);
@@ -175,6 +189,8 @@ class ServerTable {
   bool AnotherMayCome(const ServerEntry& server) const;
   // Whether the set has servers, and all of them refuse.
   bool AllRefused() const;
+  // Whether a server is refused for this reason.
+  bool AnyRefusedFor(Refusal refusal) const;
   // The last error of the first server that refuses; OK if none does.
   absl::Status FirstRefusal() const;
   // Returns its last error: "10.0.0.1:7070: connection refused".

@@ -32,7 +32,7 @@ absl::StatusOr<Manifest> ManifestFetch::Run(std::unique_ptr<ServerSource> source
   absl::Duration pause = kMinPause;
   while (true) {
     const ServerSet known = Known();
-    for (const std::string& address : Askable(known)) {
+    for (const std::string& address : InOrder(known)) {
       // However short the timeout is, the first server gets all the time it needs.
       const absl::Duration left = failures_.empty() ? absl::InfiniteDuration() : Left();
       if (left <= absl::ZeroDuration()) break;
@@ -41,7 +41,7 @@ absl::StatusOr<Manifest> ManifestFetch::Run(std::unique_ptr<ServerSource> source
       if (options_.check != nullptr) PENSTOCK_RETURN_IF_ERROR(options_.check());
       OnFailure(address, manifest.status());
     }
-    if (known.complete && !known.addresses.empty() && Askable(known).empty()) return Refused(known);
+    if (known.complete && !known.addresses.empty() && AllRefuse(known)) return Refused(known);
     if (options_.check != nullptr) PENSTOCK_RETURN_IF_ERROR(options_.check());
     const absl::Duration left = Left();
     if (left <= absl::ZeroDuration()) {
@@ -82,17 +82,20 @@ void ManifestFetch::WaitForOthers(const ServerSet& known, Clock::time_point dead
   while (set_ == known && changed_.WaitUntil(&mutex_, deadline)) continue;
 }
 
-std::vector<std::string> ManifestFetch::Askable(const ServerSet& set) const {
+std::vector<std::string> ManifestFetch::InOrder(const ServerSet& set) const {
   std::vector<std::string> addresses = set.addresses;
   if (addresses.empty()) return addresses;
   // Many ranks start at once, and a server takes few such calls at a time.
   std::rotate(addresses.begin(), addresses.begin() + options_.first % addresses.size(),
               addresses.end());
-  std::erase_if(addresses, [this](const std::string& address) {
+  return addresses;
+}
+
+bool ManifestFetch::AllRefuse(const ServerSet& set) const {
+  return std::all_of(set.addresses.begin(), set.addresses.end(), [this](const auto& address) {
     const auto failure = failures_.find(address);
     return failure != failures_.end() && !MayPass(failure->second);
   });
-  return addresses;
 }
 
 absl::StatusOr<Manifest> ManifestFetch::Ask(const std::string& address, absl::Duration patience) {

@@ -58,8 +58,10 @@ class ManifestFetch {
   ServerSet Known();
   // Waits until `deadline`, or until the servers differ from `known`.
   void WaitForOthers(const ServerSet& known, Clock::time_point deadline);
-  // The servers of `set` that have not refused, in this rank's order.
-  std::vector<std::string> Askable(const ServerSet& set) const;
+  // The servers of `set` in this rank's order. Those that refused are asked again, too, because
+  // somebody may mend the cause.
+  std::vector<std::string> InOrder(const ServerSet& set) const;
+  bool AllRefuse(const ServerSet& set) const;
   absl::StatusOr<Manifest> Ask(const std::string& address, absl::Duration patience);
   // "A: reason; B: reason", and the problem of the set itself.
   std::string Reasons(const ServerSet& set) const;

@@ -123,8 +123,15 @@ TEST_F(ManifestFetchTest, WhoCannotBeReachedIsAskedAgain) {
   Answers("a:1", {Gone("a:1"), absl::ResourceExhaustedError("a:1: 16 calls"), Bytes()});
   Answers("b:1", {Missing("b:1")});
   EXPECT_OK(FetchOf({"a:1", "b:1"}));
-  // A server that has no such file is not asked again.
-  EXPECT_THAT(asked_, ElementsAre("a:1", "b:1", "a:1", "a:1"));
+  EXPECT_THAT(asked_, ElementsAre("a:1", "b:1", "a:1", "b:1", "a:1"));
+}
+
+// Somebody may mount the data, or put the token back, while another server is waited for.
+TEST_F(ManifestFetchTest, AServerThatRefusedIsAskedAgainWhileThereIsHope) {
+  Answers("a:1", {Gone("a:1")});
+  Answers("b:1", {Missing("b:1"), Bytes()});
+  EXPECT_OK(FetchOf({"a:1", "b:1"}));
+  EXPECT_THAT(asked_, ElementsAre("a:1", "b:1", "a:1", "b:1"));
 }
 
 TEST_F(ManifestFetchTest, AServerThatIsBusyIsWaitedForLongerThanTheTimeout) {
@@ -182,7 +189,7 @@ TEST_F(ManifestFetchTest, WhereSomeHaveNotBeenToldYetARefusalIsNotTheEnd) {
   const ServerSet fixed = {{"a:1"}, absl::OkStatus(), false};
   when_asked_ = [this] { tell_({{"a:1", "b:1"}, absl::OkStatus()}); };
   EXPECT_OK(Fetch(std::make_unique<TellingServers>(fixed, tell_)));
-  EXPECT_THAT(asked_, ElementsAre("a:1", "b:1"));
+  EXPECT_THAT(asked_, ElementsAre("a:1", "a:1", "b:1"));
 }
 
 TEST_F(ManifestFetchTest, TellsWhyTheSetIsEmpty) {

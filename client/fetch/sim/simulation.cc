@@ -256,6 +256,11 @@ class Run {
     const std::vector<absl::StatusCode>& may = scenario_.may_end_with;
     if (std::find(may.begin(), may.end(), rank.failure().code()) != may.end()) return true;
     if (absl::IsDataLoss(rank.failure())) return LacksStandIn();
+    // Servers that cannot be reached may have the data, so the rank waits for them first.
+    if (scenario_.bad_data && !scenario_.bad_data->unreadable.ok() &&
+        absl::StrContains(rank.failure().message(), scenario_.bad_data->unreadable.message())) {
+      return true;
+    }
     // The cause may be that each server refused what it was asked for.
     if (absl::StrContains(rank.failure().message(), Manners().refusal.message()) ||
         absl::IsResourceExhausted(rank.failure())) {

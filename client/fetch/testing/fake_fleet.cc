@@ -124,6 +124,14 @@ void FakeFleet::FailWindows(uint32_t server, int times, StreamError error) {
   servers_[server].fail_windows = std::move(error);
 }
 
+void FakeFleet::RefuseFor(absl::Duration when, absl::Duration lasts, absl::Status refusal) {
+  At(when, [this, refusal] {
+    refusal_ = refusal;
+    for (uint32_t i = 0; i < servers_.size(); ++i) Die(i, absl::UnavailableError("token removed"));
+  });
+  At(when + lasts, [this] { refusal_ = absl::OkStatus(); });
+}
+
 void FakeFleet::StopClientAt(absl::Duration when, absl::Duration lasts) {
   At(when, [this, lasts] { now_ += lasts; });
 }
@@ -152,6 +160,7 @@ void FakeFleet::OpenStream(StreamId stream, const std::string& address) {
       return controller_.OnBroken(now_, stream, absl::UnavailableError("connection refused"));
     }
     if (server.stalled) return;
+    if (!refusal_.ok()) return controller_.OnBroken(now_, stream, refusal_);
     server.generation = stream.generation;
     server.draining = false;
     ServerInfo info;
@@ -193,16 +202,18 @@ void FakeFleet::OpenWindow(StreamId stream, const WindowRequest& window) {
       if (Serves(stream)) Die(stream.server, absl::UnavailableError("connection reset"));
     });
   }
-  if (server.windows_to_fail == 0) {
+  const auto lack = server.lacks.find(window.id);
+  if (server.windows_to_fail == 0 && lack == server.lacks.end()) {
     return At(ready_at - now_, [this, stream, number = window.number] {
       if (Serves(stream) && !servers_[stream.server].stalled) {
         controller_.OnWindowReady(now_, stream, number);
       }
     });
   }
-  --server.windows_to_fail;
   server.failed.insert(window.number);
   StreamError error = server.fail_windows;
+  if (server.windows_to_fail == 0) error.status = lack->second;
+  server.windows_to_fail -= server.windows_to_fail > 0;
   error.window = window.number;
   At(options_.latency, [this, stream, error] { controller_.OnError(now_, stream, error); });
 }

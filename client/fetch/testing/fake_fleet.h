@@ -90,6 +90,13 @@ class FakeFleet final : public FetchActions {
     FailWindows(server, times, std::move(error));
   }
   void FailWindows(uint32_t server, int times, StreamError error);
+  // The server cannot open this window.
+  void LackWindow(uint32_t server, WindowId window, absl::Status status) {
+    servers_[server].lacks.emplace(window, std::move(status));
+  }
+  // Every server ends its streams with `refusal` at `when`, and refuses new ones for the time
+  // `lasts`.
+  void RefuseFor(absl::Duration when, absl::Duration lasts, absl::Status refusal);
   // The server is forged: it sends the first part of each answer again and again.
   void RepeatParts(uint32_t server) { servers_[server].repeats = true; }
   // The server is forged: it sends this share of its parts twice, some long after their request has
@@ -167,6 +174,7 @@ class FakeFleet final : public FetchActions {
     uint64_t rows = 0;
     absl::Status fail_next;
     StreamError fail_windows;
+    std::map<WindowId, absl::Status> lacks;
     int windows_to_fail = 0;
     bool forget_next = false;
     bool forget_all = false;
@@ -225,6 +233,7 @@ class FakeFleet final : public FetchActions {
   uint64_t windows_opened_ = 0;
   uint64_t cancels_ = 0;
   int deaths_left_ = 1'000'000;
+  absl::Status refusal_;  // While it is an error, servers refuse new streams.
   std::map<WindowId, std::set<uint32_t>> spares_used_;
   absl::Duration longest_wait_;
   std::vector<std::string> reports_;
