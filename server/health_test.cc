@@ -1,12 +1,14 @@
 // Tests health on the main port and on its own port.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
 #include "proto/health.grpc.pb.h"
 #include "proto/pieces.grpc.pb.h"
+#include "records/dataset/manifest.h"
 #include "server/server.h"
 #include "server/testing/fake_sessions.h"
 #include "tests/status_matchers.h"
@@ -25,6 +27,7 @@ class HealthTest : public ::testing::Test {
     ASSERT_OK_AND_ASSIGN(server_, Server::Start({.listen = "127.0.0.1:0",
                                                  .health_listen = "127.0.0.1:0",
                                                  .data_root = folder_.path(),
+                                                 .require = require_,
                                                  .limits = limits},
                                                 std::make_unique<FakeSessions>(FakeBehaviour())));
   }
@@ -59,8 +62,41 @@ class HealthTest : public ::testing::Test {
   }
 
   TempFolder folder_;
+  std::vector<std::string> require_;
   std::unique_ptr<Server> server_;
 };
+
+// Waits until the service has this status.
+void WaitForStatus(const std::shared_ptr<grpc::Channel>& channel,
+                   HealthCheckResponse::ServingStatus wanted) {
+  grpc::ClientContext context;
+  HealthCheckResponse response;
+  const auto stub = grpc::health::v1::Health::NewStub(channel);
+  const auto watch = stub->Watch(&context, {});
+  while (watch->Read(&response) && response.status() != wanted) continue;
+  EXPECT_EQ(response.status(), wanted);
+  context.TryCancel();
+}
+
+TEST_F(HealthTest, AServerIsReadyOnceItHasTheRequiredData) {
+  require_ = {"m.pb"};
+  Start();
+  for (const std::string& address : {server_->address(), server_->health_address()}) {
+    EXPECT_EQ(Check(address, ""), HealthCheckResponse::NOT_SERVING);
+    EXPECT_EQ(Check(address, "liveness"), HealthCheckResponse::SERVING);
+  }
+  folder_.Write("m.pb", *ManifestBuilder().Build()->Serialize());
+  WaitForStatus(Channel(server_->address()), HealthCheckResponse::SERVING);
+  WaitForStatus(Channel(server_->health_address()), HealthCheckResponse::SERVING);
+  EXPECT_EQ(server_->stats().missing_data(), "");
+  server_->Drain(absl::Hours(1));
+}
+
+TEST_F(HealthTest, ARequiredManifestIsBeneathTheRoot) {
+  EXPECT_THAT(Server::Start({.data_root = folder_.path(), .require = {"/m.pb"}},
+                            std::make_unique<FakeSessions>(FakeBehaviour())),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--require: '/m.pb'")));
+}
 
 TEST_F(HealthTest, BothPortsKnowTheSameServices) {
   Start();

@@ -91,6 +91,11 @@ void AddServingOptions(CLI::App& app, Flags& flags) {
   app.add_option("--health-listen", flags.server.health_listen,
                  "HOST:PORT of a second port that answers only health checks, without TLS")
       ->type_name("ADDRESS");
+  app.add_option("--require", flags.server.require,
+                 "Manifest beneath --data-root, or FOLDER/ of one; the server is not ready while "
+                 "shards of it are missing. May be given several times")
+      ->allow_extra_args(false)
+      ->type_name("MANIFEST");
   app.add_option("--max-streams", flags.server.limits.max_streams, "Maximum number of streams")
       ->check(WholeNumber(1, ServiceLimits::kMostStreams));
   app.add_option("--max-streams-per-host", flags.server.limits.max_streams_per_host,

@@ -241,6 +241,7 @@ v1::ServerStats PieceService::StatsFor(const Grant* reader) const {
   stats.set_draining(draining_);
   *stats.mutable_totals() = totals_;
   if (door_ != nullptr) stats.set_shared_memory_bytes(door_->pool_bytes());
+  if (sees_all) stats.set_missing_data(missing_data_);
   for (const auto& [stream, grant] : streams_) {
     v1::StreamStats of_stream = stream->stats();
     AddTo(*stats.mutable_totals(), of_stream);
@@ -255,6 +256,11 @@ void PieceService::Drain(absl::Duration grace) {
   auto grace_ms =
       static_cast<uint32_t>(std::clamp<int64_t>(absl::ToInt64Milliseconds(grace), 0, UINT32_MAX));
   for (const auto& [stream, grant] : streams_) stream->Drain(grace_ms);
+}
+
+void PieceService::SetMissingData(const std::string& missing) {
+  MutexLock lock(&mutex_);
+  missing_data_ = missing;
 }
 
 size_t PieceService::num_streams() const {

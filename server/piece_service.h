@@ -44,6 +44,8 @@ class PieceService final : private StreamOwner {
 
   // Tells every stream, and refuses new ones from now on. Only the first call counts.
   void Drain(absl::Duration grace);
+  // Sets v1::ServerStats::missing_data.
+  void SetMissingData(const std::string& missing);
   size_t num_streams() const;
   // Whether no stream is open and no manifest is being sent. A drain waits for this.
   bool is_idle() const;
@@ -92,6 +94,7 @@ class PieceService final : private StreamOwner {
   std::set<FileReactor*> files_ ABSL_GUARDED_BY(mutex_);
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string missing_data_ ABSL_GUARDED_BY(mutex_);
   // `streams` and `refused` count all streams. The other fields count the streams that have ended.
   v1::StreamTotals totals_ ABSL_GUARDED_BY(mutex_);
   std::jthread deadlines_;  // Last member: it uses all of the above.

@@ -20,6 +20,7 @@
 #include "server/listener.h"
 #include "server/log.h"
 #include "server/piece_service.h"
+#include "server/required_data.h"
 #include "server/shared_memory_door.h"
 
 namespace penstock {
@@ -98,6 +99,9 @@ absl::Status ServerOptions::Validate() const {
   if (data_root.empty()) {
     return absl::InvalidArgumentError("--data-root is missing: give the folder with the shards");
   }
+  for (const std::string& name : require) {
+    PENSTOCK_RETURN_IF_ERROR(Annotate(RequiredManifestPath(name).status(), "--require"));
+  }
   if (!shm_socket.empty()) {
     return SharedMemoryDoorOptions{.socket = shm_socket, .group = shm_group}.Validate();
   }
@@ -141,6 +145,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options,
   }
   PENSTOCK_RETURN_IF_ERROR(server->OpenDoor());
   PENSTOCK_RETURN_IF_ERROR(server->LoadCredentials());
+  PENSTOCK_RETURN_IF_ERROR(server->WatchRequiredData());
   PENSTOCK_RETURN_IF_ERROR(server->Listen(server->options_.listen));
   return server;
 }
@@ -179,6 +184,35 @@ absl::Status Server::LoadCredentials() {
                                               changed_.NotifyAll();
                                             });
   return service_->Start();
+}
+
+// Until the first check has ended, the server is not ready.
+absl::Status Server::WatchRequiredData() {
+  std::vector<std::string> manifests;
+  for (const std::string& name : options_.require) {
+    PENSTOCK_ASSIGN_OR_RETURN(manifests.emplace_back(), RequiredManifestPath(name));
+  }
+  if (manifests.empty()) return absl::OkStatus();
+  const auto on_lack = [this](const std::string& lack) {
+    service_->SetMissingData(lack);
+    MutexLock lock(&mutex_);
+    lacks_data_ = !lack.empty();
+    UpdateHealth();
+  };
+  {
+    MutexLock lock(&mutex_);
+    lacks_data_ = true;
+    UpdateHealth();
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(required_data_,
+                            RequiredData::Start(root_, std::move(manifests), on_lack, {}));
+  return absl::OkStatus();
+}
+
+void Server::UpdateHealth() {
+  const bool serving = !draining_ && !lacks_data_;
+  health_->SetServing(serving);
+  if (health_port_ != nullptr) health_port_->SetServing(serving);
 }
 
 absl::Status Server::OpenDoor() {
@@ -258,9 +292,8 @@ void Server::Drain(absl::Duration grace) {
     if (draining_ || stopping_) return;
     draining_ = true;
     drain_deadline_ = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(grace);
+    UpdateHealth();
   }
-  health_->SetServing(false);
-  if (health_port_ != nullptr) health_port_->SetServing(false);
   service_->Drain(grace);
   MutexLock lock(&mutex_);
   changed_.NotifyAll();

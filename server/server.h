@@ -33,6 +33,7 @@ class CallRouter;
 class HealthService;
 class Listener;
 class PieceService;
+class RequiredData;
 class SharedMemoryDoor;
 
 struct ServerOptions {
@@ -60,6 +61,9 @@ struct ServerOptions {
   // File of bearer tokens (server/tokens.h). If it is empty, no token is required. It is read again
   // when it changes.
   std::string token_file = {};
+  // Manifests, as paths beneath the root. Health is NOT_SERVING while one of their shards is
+  // missing or has another size than the manifest says.
+  std::vector<std::string> require = {};
   ServiceLimits limits = {};
   GuardLimits guard = {};
   // The Unix socket from which clients of this machine fetch shared memory. This user may connect
@@ -110,6 +114,9 @@ class Server {
   absl::Status OpenDoor();
   absl::Status Listen(const std::string& address);
   absl::Status LoadCredentials();
+  absl::Status WatchRequiredData();
+  // Sets health according to draining_ and lacks_data_.
+  void UpdateHealth() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends the gRPC server when it is time.
   void RunUntilEnd();
 
@@ -132,10 +139,12 @@ class Server {
   Mutex mutex_;
   CondVar changed_;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  bool lacks_data_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::chrono::steady_clock::time_point drain_deadline_ ABSL_GUARDED_BY(mutex_);
   std::jthread ender_;
+  std::unique_ptr<RequiredData> required_data_;  // Null without `require`.
 };
 
 }  // namespace penstock

@@ -153,6 +153,9 @@ void AddConnections(const v1::ConnectionStats& connections, MetricFamilies& fami
 void AddServerMetrics(const v1::ServerStats& stats, MetricFamilies& families) {
   families.AddGauge("penstock_server_build_info", "Which build this is; always 1.", 1,
                     {{"version", PENSTOCK_VERSION}, {"commit", PENSTOCK_COMMIT}});
+  families.AddGauge("penstock_server_data_missing",
+                    "1 while data of --require is missing, so that the server is not ready.",
+                    stats.missing_data().empty() ? 0 : 1);
   families.AddGauge("penstock_server_draining", "1 while the server waits for streams to end.",
                     stats.draining() ? 1 : 0);
   AddOutput(stats, families);

@@ -71,6 +71,7 @@ nlohmann::json ToJson(const ServerLoad& server) {
                {"memory_budget_bytes", server.memory_budget_bytes},
                {"truncated_images", server.truncated_images},
                {"image_warnings", server.image_warnings},
+               {"missing_data", server.missing_data},
                {"clients", nlohmann::json::array()}});
   json["hit_share"] = server.hit_share.has_value() ? nlohmann::json(*server.hit_share) : nullptr;
   for (const ClientLoad& client : server.clients) json["clients"].push_back(ToJson(client));

@@ -25,8 +25,8 @@ std::vector<std::string> Wrapped(const std::string& cause, size_t columns) {
 std::vector<Block> BlocksOf(const TopTable& table, size_t columns) {
   std::vector<Block> blocks;
   for (const TopTable::Server& server : table.servers) {
-    Block block = {{server.row}, !server.cause.empty(), server.clients};
-    if (block.down) {
+    Block block = {{server.row}, server.down, server.clients};
+    if (!server.cause.empty()) {
       const std::vector<std::string> cause = Wrapped(CauseLine(server), columns);
       block.lines.insert(block.lines.end(), cause.begin(), cause.end());
     }
@@ -60,7 +60,7 @@ std::string RestLine(const Rest& rest) {
 // into the rest.
 Rest Shorten(std::vector<Block>& blocks, size_t room) {
   std::stable_partition(blocks.begin(), blocks.end(),
-                        [](const Block& block) { return block.down; });
+                        [](const Block& block) { return block.lines.size() > 1; });
   Rest rest;
   size_t shown = 0;
   for (; shown < blocks.size() && blocks[shown].lines.size() <= room; ++shown) {

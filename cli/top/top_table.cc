@@ -121,7 +121,8 @@ std::string TotalLine(const std::vector<ServerLoad>& servers) {
 
 std::string ServerLoad::state() const {
   if (!status.ok()) return "down";
-  return draining ? "draining" : "up";
+  if (draining) return "draining";
+  return missing_data.empty() ? "up" : "no data";
 }
 
 ServerLoad LoadBetween(const std::string& address, const absl::StatusOr<v1::ServerStats>& before,
@@ -140,6 +141,7 @@ ServerLoad LoadBetween(const std::string& address, const absl::StatusOr<v1::Serv
   const double loads = engine.chunks_loaded() - from.engine().chunks_loaded();
   load.version = Printable(now->version());
   load.draining = now->draining();
+  load.missing_data = Printable(now->missing_data());
   load.uptime_seconds = now->uptime_seconds();
   load.rows_per_second = (now->totals().rows() - from.totals().rows()) * per_second;
   load.bytes_per_second = (now->totals().bytes() - from.totals().bytes()) * per_second;
@@ -167,7 +169,8 @@ TopTable MakeTopTable(const std::vector<ServerLoad>& servers, bool clients) {
     const ServerLoad& server = servers[i];
     TopTable::Server& shown = table.servers.emplace_back();
     shown.row = ServerLine(server, addresses[i]);
-    if (!server.status.ok()) shown.cause = Printable(CauseOf(server));
+    shown.down = !server.status.ok();
+    shown.cause = server.status.ok() ? server.missing_data : Printable(CauseOf(server));
     if (!clients) continue;
     for (const ClientLoad& client : server.clients) shown.clients.push_back(ClientLine(client));
   }

@@ -31,6 +31,7 @@ struct ServerLoad {
   absl::Status status;
   std::string version = {};
   bool draining = false;
+  std::string missing_data = {};  // What it lacks of the data that it must have (--require).
   double uptime_seconds = 0;
   double rows_per_second = 0;   // Rows sent per second.
   double bytes_per_second = 0;  // Bytes sent per second.
@@ -49,7 +50,7 @@ struct ServerLoad {
   uint64_t image_warnings = 0;
   std::vector<ClientLoad> clients = {};
 
-  // Returns "up", "draining" or "down".
+  // Returns "up", "no data", "draining" or "down".
   std::string state() const;
 };
 
@@ -64,7 +65,9 @@ ServerLoad LoadBetween(const std::string& address, const absl::StatusOr<v1::Serv
 struct TopTable {
   struct Server {
     std::string row;
-    std::string cause;                 // The reason why it is down; empty if it is up.
+    bool down = false;
+    // The reason why it is down, or what data it lacks; empty if it is well.
+    std::string cause;
     std::vector<std::string> clients;  // A row for each client.
   };
   std::string heading;

@@ -108,6 +108,17 @@ TEST(TopTableTest, AClientIsComparedWithItself) {
   EXPECT_THAT(Lines({load}, true)[2], HasSubstr("waiting, slow 75%"));
 }
 
+TEST(TopTableTest, ShowsWhatDataAServerLacks) {
+  v1::ServerStats now = StatsAt(12, 0);
+  now.set_missing_data("m.pb: lacks 1 of 2 shards, first a\n");
+  const ServerLoad load = LoadBetween("a:1", kNone, now);
+  EXPECT_EQ(load.state(), "no data");
+  EXPECT_THAT(Lines({load}, false)[1], StartsWith("a:1                   no data "));
+  EXPECT_EQ(Lines({load}, false)[2], "  m.pb: lacks 1 of 2 shards, first a?");
+  now.set_draining(true);
+  EXPECT_EQ(LoadBetween("a:1", kNone, now).state(), "draining");
+}
+
 TEST(TopTableTest, RowsFitInEightyColumnsWhateverTheNumbers) {
   ServerLoad huge = {.address = "preprocessing-server-17.penstock.default.svc.cluster.local:7070",
                      .status = absl::OkStatus(),
