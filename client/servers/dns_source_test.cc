@@ -121,6 +121,18 @@ TEST_F(DnsSourceTest, RefreshResolvesAtOnce) {
   EXPECT_TRUE(recorder_.WaitForAddresses({"b:1"}));
 }
 
+TEST_F(DnsSourceTest, ANameThatFailsIsAskedAgainSooner) {
+  options_.resolve_every = absl::Hours(10);
+  resolver_->Answer("pool", absl::UnavailableError("pool: Temporary failure in name resolution"));
+  Start("dns:///pool:1");
+  while (resolver_->calls() < 5) std::this_thread::yield();
+  resolver_->Answer("pool", {{"a"}});
+  EXPECT_TRUE(recorder_.WaitForAddresses({"a:1"}));
+  const ServerSourceOptions usual;
+  EXPECT_LE(4 * usual.retry_every, usual.resolve_every);
+  EXPECT_LE(usual.refresh_gap, usual.retry_every);
+}
+
 TEST_F(DnsSourceTest, RefreshesCloseTogetherAreOne) {
   options_.resolve_every = options_.retry_every = options_.refresh_gap = absl::Hours(10);
   resolver_->Answer("pool", {{"a"}});

@@ -51,10 +51,11 @@ struct ServerSourceOptions {
   // node's cache) answer most of them.
   absl::Duration resolve_every = absl::Seconds(1);
   absl::Duration look_at_path_every = absl::Seconds(1);  // Applies in addition to inotify's events.
-  // While there is a problem, it replaces each of the two times above that is longer.
-  absl::Duration retry_every = absl::Seconds(1);
+  // While there is a problem, it replaces each of the two times above that is longer. A job without
+  // servers waits for the answer.
+  absl::Duration retry_every = absl::Milliseconds(250);
   // Minimum time from the start of one look to a look that Refresh() or inotify asks for.
-  absl::Duration refresh_gap = absl::Milliseconds(500);
+  absl::Duration refresh_gap = absl::Milliseconds(250);
 };
 
 // Makes the source of `servers`, which ParseServerList() parses. Fails as that function does. Reads

@@ -57,7 +57,8 @@ def pod(kind, name):
 
 
 def pods():
-    return [pod("StatefulSet", "penstock-server"), pod("Job", "penstock-train")]
+    return [pod("StatefulSet", "penstock-server"), pod("Job", "penstock-train"),
+            pod("Job", "penstock-ranks")]
 
 
 def container(template):
@@ -89,6 +90,8 @@ class SchemaTest(unittest.TestCase):
         found = list(documents())
         self.assertGreater(len(found), 8)
         for name, document in found:
+            if document["apiVersion"].startswith("monitoring.coreos.com/"):
+                continue  # A resource of the Prometheus Operator, whose schema is not part of the API.
             with self.subTest(file=name, kind=document["kind"]):
                 kubernetes_validate.validate(document, VERSION, strict=True)
 
@@ -174,6 +177,49 @@ class ConsistencyTest(unittest.TestCase):
         self.assertEqual(codes["containerName"], container(job["template"])["name"])
         self.assertIn(f"--stopped-exit-code={codes['values'][0]}",
                       container(job["template"])["args"])
+
+    def test_images_have_a_version(self):
+        for template in pods():
+            spec = template["spec"]
+            for one in spec["containers"] + spec.get("initContainers", []):
+                self.assertRegex(one["image"], r":\d+\.\d+\.\d+$")
+
+    def test_a_rolling_restart_waits_for_the_dns_and_trainers_wait_longer(self):
+        dns_seconds = 30
+        ready_seconds = resource("StatefulSet", "penstock-server")["spec"]["minReadySeconds"]
+        self.assertGreater(ready_seconds, dns_seconds)
+        for template in pods()[1:]:
+            timeout = next(a for a in container(template)["args"] if "--server-timeout=" in a)
+            self.assertGreater(60 * int(timeout.split("=")[1].rstrip("m")), 2 * dns_seconds)
+
+    def test_readiness_needs_the_data_and_life_does_not(self):
+        server = container(pods()[0])
+        self.assertIn("--require=manifest.pb", server["args"])
+        self.assertNotIn("service", server["readinessProbe"]["grpc"])
+        for probe in ("startupProbe", "livenessProbe"):
+            self.assertEqual(server[probe]["grpc"]["service"], "liveness")
+
+    def test_ranks_are_as_many_as_the_job_has_pods_and_meet_at_the_first(self):
+        job = resource("Job", "penstock-ranks")["spec"]
+        spec = job["template"]["spec"]
+        env = {e["name"]: e.get("value") for e in spec["containers"][0]["env"]}
+        self.assertEqual(job["completionMode"], "Indexed")
+        self.assertEqual(job["completions"], job["parallelism"])
+        self.assertEqual(env["WORLD_SIZE"], str(job["completions"]))
+        service = resource("Service", spec["subdomain"])["spec"]
+        self.assertEqual(env["MASTER_ADDR"], f"penstock-ranks-0.{spec['subdomain']}")
+        self.assertTrue(service["publishNotReadyAddresses"])
+        self.assertEqual(service["selector"], {"batch.kubernetes.io/job-name": "penstock-ranks"})
+
+    def test_monitors_find_what_is_served(self):
+        for kind, name, endpoints, template in (
+                ("ServiceMonitor", "penstock-server", "endpoints", pods()[0]),
+                ("PodMonitor", "penstock-trainer", "podMetricsEndpoints", pods()[1])):
+            spec = resource(kind, name)["spec"]
+            self.assertLessEqual(spec["selector"]["matchLabels"].items(),
+                                 template["metadata"]["labels"].items())
+            ports = {port["name"] for port in container(template)["ports"]}
+            self.assertLessEqual({e["port"] for e in spec[endpoints]}, ports)
 
     def test_kubernetes_waits_longer_than_the_grace(self):
         spec = pod("StatefulSet", "penstock-server")["spec"]
