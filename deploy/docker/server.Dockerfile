@@ -34,3 +34,8 @@ VOLUME /data
 # reach needs --insecure.
 ENTRYPOINT ["penstock-server", "--data-root", "/data"]
 CMD ["--listen", "127.0.0.1:7070"]
+# Kubernetes ignores this and has its own probes. If the server needs TLS or a token, set
+# PENSTOCK_HEALTHCHECK to the options of penstock top: "--servers localhost:7070 --tls ...".
+ENV PENSTOCK_HEALTHCHECK="--servers 127.0.0.1:7070"
+HEALTHCHECK --interval=10s --timeout=10s --start-period=60s \
+  CMD ["sh", "-c", "penstock top --once $PENSTOCK_HEALTHCHECK || exit 1"]
