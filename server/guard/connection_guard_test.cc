@@ -46,10 +46,30 @@ Ends Connect(const char* client_host = "127.0.0.1") {
 // A guard in front of a server that accepts connections and reads their bytes.
 class ConnectionGuardTest : public ::testing::Test {
  protected:
-  void Start(GuardLimits limits = {}) {
-    ASSERT_OK_AND_ASSIGN(
-        guard_, ConnectionGuard::Start(limits, [this]() -> uint64_t { return allocated_; }));
+  // The clients are in this process, so its memory does not indicate a flood. The guard sees the
+  // memory that the test says.
+  void Start(const GuardLimits& limits = {}) {
+    ASSERT_OK_AND_ASSIGN(guard_, ConnectionGuard::Start(limits, [this] { return ReadMemory(); }));
     port_.emplace(*guard_);
+  }
+  // Makes the guard see at one look that memory has grown by 9 MiB, and waits for that look.
+  void GrowMemoryForAMoment() {
+    MutexLock lock(&mutex_);
+    grown_looks_ = 1;
+    while (grown_looks_ > 0) changed_.Wait(&mutex_);
+  }
+  // Waits until the guard has looked at all connections that sent something before.
+  void AwaitLooks() {
+    MutexLock lock(&mutex_);
+    for (const int enough = looks_ + 3; looks_ < enough;) changed_.Wait(&mutex_);
+  }
+  uint64_t ReadMemory() {
+    MutexLock lock(&mutex_);
+    ++looks_;
+    changed_.NotifyAll();
+    if (grown_looks_ == 0) return kCalmMemory + allocated_;
+    --grown_looks_;
+    return kCalmMemory + allocated_ + (uint64_t{9} << 20);
   }
   ~ConnectionGuardTest() override {
     if (guard_ != nullptr) guard_->Close();
@@ -103,10 +123,13 @@ class ConnectionGuardTest : public ::testing::Test {
               static_cast<ssize_t>(bytes));
   }
 
-  // The clients are in this process, so its own memory does not indicate a flood.
-  std::atomic<uint64_t> allocated_ = 0;
+  static constexpr uint64_t kCalmMemory = uint64_t{100} << 20;
+
+  std::atomic<uint64_t> allocated_ = 0;  // Besides the calm memory.
   Mutex mutex_;
   CondVar changed_;
+  int looks_ ABSL_GUARDED_BY(mutex_) = 0;  // Looks of the guard at the memory.
+  int grown_looks_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<UniqueFd> taken_;
   std::string peer_;
   std::unique_ptr<ConnectionGuard> guard_;
@@ -209,6 +232,89 @@ TEST_F(ConnectionGuardTest, TheLeastActiveOfAHostGivesWay) {
   AwaitReset(clients[0]);
   EXPECT_EQ(guard_->stats().displaced, 2u);
   for (const size_t stays : {2, 3, 4, 5, 6}) EXPECT_TRUE(Say(clients[stays], 1)) << stays;
+}
+
+TEST_F(ConnectionGuardTest, TheLeastActiveOfAnotherHostStays) {
+  Start({.known_of_host = 1});
+  std::vector<UniqueFd> clients;
+  std::vector<OpenCall> calls;
+  for (const char* host : {"127.0.0.2", "127.0.0.1", "127.0.0.1"}) {
+    clients.push_back(Enter(host));
+    AwaitTaken(clients.size());
+    calls.push_back(BeginCall());
+    calls.back().OnRequest();
+    calls.back().account().Rise(Standing::kKnown);
+    EXPECT_TRUE(Say(clients.back(), 1));
+    AwaitLooks();
+  }
+  AwaitReset(clients[1]);
+  EXPECT_TRUE(Say(clients[0], 1));
+  EXPECT_EQ(guard_->stats().displaced, 1u);
+}
+
+// A client's token lets it send much, but not while memory grows.
+TEST_F(ConnectionGuardTest, WhileMemoryGrowsThoseThatSendMostAreReset) {
+  Start({.stranger_bytes = 1 << 20, .strangers = 3, .strangers_of_host = 3});
+  const UniqueFd good = Enter();
+  const UniqueFd bad = Enter();
+  EXPECT_TRUE(Say(good, 2'000));
+  AwaitLooks();
+  EXPECT_TRUE(Say(bad, 60'000));
+  AwaitLooks();
+  EXPECT_EQ(guard_->stats().cut, 0u);
+  GrowMemoryForAMoment();
+  AwaitReset(bad);
+  AwaitLooks();
+  EXPECT_EQ(guard_->stats().cut, 1u);
+  EXPECT_TRUE(Say(good, 1));
+}
+
+// What a connection that is gone has sent decides about no other.
+TEST_F(ConnectionGuardTest, BlameLeavesWithItsConnection) {
+  for (const bool cut : {true, false}) {
+    Start({.stranger_bytes = 1 << 20, .strangers = 9, .strangers_of_host = 9, .penalty = {}});
+    UniqueFd gone = Enter();
+    AwaitTaken(1);
+    AwaitLooks();
+    EXPECT_TRUE(Say(gone, 200'000));
+    AwaitLooks();
+    if (cut) GrowMemoryForAMoment();
+    gone.Reset();
+    CloseOldest();
+    while (guard_->stats().open > 0) std::this_thread::yield();
+    const UniqueFd worst = Enter();
+    const UniqueFd next = Enter();
+    EXPECT_TRUE(Say(worst, 44'000));
+    EXPECT_TRUE(Say(next, 24'000));
+    AwaitLooks();
+    GrowMemoryForAMoment();  // Cuts half of all blame, which is that of `worst`.
+    AwaitReset(worst);
+    AwaitLooks();
+    EXPECT_EQ(guard_->stats().cut, 1u + cut);
+    guard_->Close();
+    taken_.clear();
+  }
+}
+
+TEST_F(ConnectionGuardTest, AfterACutItsHostHasOneStrangerAtATime) {
+  Start({.stranger_bytes = 100,
+         .strangers = 3,
+         .strangers_of_host = 2,
+         .patience = std::chrono::hours(1),
+         .penalty = std::chrono::hours(1),
+         .spacing = milliseconds(0)});
+  const UniqueFd bad = Enter();
+  EXPECT_TRUE(Say(bad, 10'000));
+  AwaitReset(bad);
+  CloseOldest();
+  while (guard_->stats().open > 0) std::this_thread::yield();
+  const UniqueFd first = Enter();
+  AwaitTaken(1);
+  const UniqueFd second = Enter();
+  EXPECT_EQ(guard_->stats().waiting, 1u);
+  const UniqueFd of_another_host = Enter("127.0.0.2");
+  AwaitTaken(2);
+  EXPECT_EQ(guard_->stats().waiting, 1u);
 }
 
 TEST_F(ConnectionGuardTest, ACutHarmsNoOtherConnection) {
