@@ -25,15 +25,18 @@ constexpr Cause kCauses[] = {
      "the client sent no certificate, but --tls-client-ca requires one: start the client with "
      "--tls-cert and --tls-key"},
     {"certificate verify failed",
-     "the client's certificate is refused: it or its CA has expired, no CA in --tls-client-ca "
-     "signed it, or its extendedKeyUsage does not allow clients"},
+     "the client's certificate is refused: it or its CA has expired or is not valid yet (compare "
+     "the clocks of both machines), no CA in --tls-client-ca signed it, or its extendedKeyUsage "
+     "does not allow clients"},
     {"alert unknown ca",
      "the client does not trust the CA of this server's certificate: start it with --tls-ca"},
     {"alert certificate expired",
-     "the client refuses this server's certificate, because it or its CA's has expired: renew it"},
+     "the client refuses this server's certificate, because it or its CA's has expired: renew it, "
+     "or correct the client's clock"},
     {"alert bad certificate",
      "the client refuses this server's certificate: it lacks the host name that the client "
-     "connects to (set --tls-server-name there), or its algorithm is too weak"},
+     "connects to (set --tls-server-name there), it is not valid yet by the client's clock "
+     "(compare the clocks of both machines), or its algorithm is too weak"},
     {"alert unsupported certificate",
      "the client refuses this server's certificate, because its extendedKeyUsage does not allow "
      "servers: issue it with serverAuth, or without extendedKeyUsage"},

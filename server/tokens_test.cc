@@ -174,6 +174,10 @@ TEST(GrpcLogTest, HandshakesAreExplained) {
       ExplainHandshake("SSL_ERROR_SSL: error:0A000413:SSL routines::sslv3 alert unsupported "
                        "certificate {tsi_code:10}"),
       HasSubstr("does not allow servers"));
+  // OpenSSL sends this alert for a host name that is missing, and for a certificate that is not
+  // valid yet.
+  EXPECT_THAT(ExplainHandshake("SSL routines::sslv3 alert bad certificate"),
+              AllOf(HasSubstr("host name"), HasSubstr("not valid yet by the client's clock")));
   EXPECT_EQ(ExplainHandshake("SSL_ERROR_SSL: error:0A000001:SSL routines::something new {a:1}"),
             "SSL routines::something new");
   EXPECT_EQ(ExplainHandshake("UNKNOWN:Handshake read failed {children:[Socket closed]}"), "");

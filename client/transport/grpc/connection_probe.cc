@@ -172,17 +172,22 @@ std::string WhereToRenew(const RefusedCertificate& refused, const TlsOptions& tl
 constexpr absl::string_view kUsageAdvice =
     " (extendedKeyUsage, keyUsage); issue it without these extensions, or with ";
 
+// A clock that is wrong looks like a certificate of another time.
+std::string ThisClock() {
+  return absl::StrCat(" (this machine's clock says ", FormatCertificateTime(absl::Now()), ")");
+}
+
 std::string ExplainVerification(long verified, const RefusedCertificate& refused,
                                 const ProbedServer& server, const TlsOptions& tls) {
   const X509* certificate = refused.certificate.get();
   const CertificateDates dates = DatesOf(certificate);
   if (verified == X509_V_ERR_CERT_HAS_EXPIRED) {
     return absl::StrCat(NameOf(refused), " expired on ", FormatCertificateTime(dates.not_after),
-                        WhereToRenew(refused, tls));
+                        ThisClock(), WhereToRenew(refused, tls));
   }
   if (verified == X509_V_ERR_CERT_NOT_YET_VALID) {
     return absl::StrCat(NameOf(refused), " is valid only from ",
-                        FormatCertificateTime(dates.not_before),
+                        FormatCertificateTime(dates.not_before), ThisClock(),
                         "; check the clocks of both machines");
   }
   if (verified == X509_V_ERR_HOSTNAME_MISMATCH || verified == X509_V_ERR_IP_ADDRESS_MISMATCH) {
