@@ -185,6 +185,33 @@ TEST_F(LimitsTest, MemoryThatDecodingUsesIsNotBlamedOnConnections) {
   EXPECT_EQ(AllocatedBesides(work, [&] { return work.bytes = 0, uint64_t{700}; }), 400u);
 }
 
+// A mount whose server is gone keeps reads for ever, and nothing else would be logged.
+TEST_F(LimitsTest, StorageThatHangsIsLogged) {
+  for (const double seconds : {1.0, 3.0}) {
+    CapturedLog log;
+    StartServer({.hello_timeout = absl::Milliseconds(200)}, "",
+                {.on_stats = [] { return SessionStats{.starved_windows = 1}; },
+                 .on_engine_stats =
+                     [seconds] {
+                       EngineStats stats;
+                       stats.longest_read_seconds = seconds;
+                       stats.longest_read_shard = "a.tfrecord";
+                       return stats;
+                     }});
+    grpc::ClientContext context;
+    auto stream = Begin(context);
+    v1::ServerMessage said;
+    // The server looks at its storage after it has said that windows wait for memory.
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(stream->Read(&said));
+    stream->WritesDone();
+    EXPECT_OK(End(*stream));
+    server_.reset();
+    const std::vector<std::string> lines = log.LinesWith("storage does not answer");
+    ASSERT_THAT(lines, SizeIs(seconds > 2 ? 1u : 0u));
+    if (seconds > 2) EXPECT_THAT(lines[0], HasSubstr("shard=\"a.tfrecord\" seconds=3"));
+  }
+}
+
 TEST_F(LimitsTest, StreamsOfOneHostAreLimitedBeforeTheirHello) {
   StartServer({.max_streams_per_host = 2});
   grpc::ClientContext contexts[3];

@@ -19,6 +19,12 @@
 #include "server/server_stats.h"
 
 namespace penstock {
+namespace {
+
+// Storage that keeps one read for so many seconds hangs, or is of no use.
+constexpr double kLongRead = 2;
+
+}  // namespace
 
 // Sends a manifest in pieces: reads one, writes it, and reads the next when that write is done.
 // Owns itself until OnDone().
@@ -306,6 +312,7 @@ void PieceService::RunDeadlines() {
     EndSilentOnes();
     EndRevokedOnes();
     TellThoseThatWait();
+    TellOfLongRead();
   }
 }
 
@@ -329,6 +336,17 @@ void PieceService::EndSilentOnes() {
 
 void PieceService::TellThoseThatWait() {
   for (const auto& stream : Streams()) stream->TellOfWait();
+}
+
+void PieceService::TellOfLongRead() {
+  const EngineStats stats = source_.stats();
+  if (stats.longest_read_seconds < kLongRead) return;
+  const std::optional<uint64_t> left_out = gate_.AllowLog("storage");
+  if (!left_out.has_value()) return;
+  LogWarning(
+      "storage does not answer shard={} seconds={:.0f} cure=\"check the mount of --data-root\" "
+      "left_out={}",
+      Quoted(Shortened(stats.longest_read_shard)), stats.longest_read_seconds, *left_out);
 }
 
 void PieceService::EndRevokedOnes() {

@@ -77,6 +77,8 @@ class PieceService final : private StreamOwner {
   void RunDeadlines();
   void EndSilentOnes();
   void TellThoseThatWait();
+  // Says in the log that storage hangs, because nothing else happens then.
+  void TellOfLongRead();
   void EndRevokedOnes();
 
   SessionSource& source_;

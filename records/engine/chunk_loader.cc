@@ -20,6 +20,7 @@ constexpr size_t kKeptPackers = 8;
 absl::Status ChunkLoader::ReadOnce(const ShardRef& shard, const ChunkRef& chunk,
                                    std::span<uint8_t> out) {
   const auto start = std::chrono::steady_clock::now();
+  const StorageSpeed::Reading reading(speed_, shard.path);
   PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<const FileSource> file, files_.Open(shard.path));
   if (file->size() != shard.size) {
     return ShardChanged(shard, absl::StrCat("it has ", file->size(), " bytes, the manifest says ",

@@ -235,6 +235,10 @@ EngineStats Engine::stats() const {
   stats.threads = options_.threads;
   stats.strip_bytes = strips_.bytes();
   stats.slow_reads = speed_.slow_reads();
+  if (const std::optional<StorageSpeed::LongRead> longest = speed_.Longest()) {
+    stats.longest_read_seconds = std::chrono::duration<double>(longest->lasts).count();
+    stats.longest_read_shard = longest->shard;
+  }
   stats.load_seconds = times_.seconds(JobTimes::kLoad);
   stats.build_seconds = times_.seconds(JobTimes::kBuild);
   stats.decode_seconds = times_.seconds(JobTimes::kDecode);

@@ -86,6 +86,9 @@ struct EngineStats {
   uint64_t pinned_bytes = 0;      // The part of resident_bytes that is in use.
   uint64_t part_bytes = 0;        // Bytes of outstanding parts.
   uint64_t strip_bytes = 0;       // Bytes of decoded rows that are kept for other sessions.
+  // The read in progress that has lasted longest; 0 seconds if there is none.
+  double longest_read_seconds = 0;
+  std::string longest_read_shard = {};
   // Counters since the engine started:
   uint64_t chunks_loaded = 0;
   uint64_t chunk_hits = 0;  // Chunks of admitted windows that were already in memory.

@@ -40,5 +40,19 @@ TEST(StorageSpeedTest, ALargeChunkMayTakeLonger) {
   EXPECT_TRUE(speed.slow());
 }
 
+TEST(StorageSpeedTest, KnowsTheReadThatLastsLongest) {
+  StorageSpeed speed(microseconds(200));
+  EXPECT_FALSE(speed.Longest().has_value());
+  {
+    const StorageSpeed::Reading first(speed, "a.tfrecord");
+    const auto after_first = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() == after_first) continue;
+    const StorageSpeed::Reading second(speed, "b.tfrecord");
+    EXPECT_EQ(speed.Longest()->shard, "a.tfrecord");
+    EXPECT_GT(speed.Longest()->lasts.count(), 0);
+  }
+  EXPECT_FALSE(speed.Longest().has_value());
+}
+
 }  // namespace
 }  // namespace penstock

@@ -53,6 +53,7 @@ struct FakeBehaviour {
   std::function<absl::Status(SessionEvents&, uint64_t)> on_release = nullptr;
   std::function<void(std::shared_ptr<PartMemory>)> on_memory = nullptr;
   std::function<SessionStats()> on_stats = nullptr;
+  std::function<EngineStats()> on_engine_stats = nullptr;
   std::function<void()> on_close = nullptr;
 };
 
@@ -104,6 +105,9 @@ class FakeSessions final : public SessionSource {
     opened.info.cores = 2;
     opened.credit_bytes = kCredit;
     return opened;
+  }
+  EngineStats stats() const override {
+    return behaviour_.on_engine_stats ? behaviour_.on_engine_stats() : EngineStats{};
   }
 
  private:
