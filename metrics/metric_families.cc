@@ -1,8 +1,10 @@
 #include "metrics/metric_families.h"
 
 #include <chrono>
+#include <limits>
 
 #include "base/process/process_stats.h"
+#include "base/tls/pem_files.h"
 
 namespace penstock {
 
@@ -25,6 +27,28 @@ void MetricFamilies::AddCounter(const std::string& name, const std::string& help
 void MetricFamilies::AddGauge(const std::string& name, const std::string& help, double value,
                               const MetricLabels& labels) {
   Add(name, help, prometheus::MetricType::Gauge, labels).gauge.value = value;
+}
+
+void MetricFamilies::AddHistogram(const std::string& name, const std::string& help,
+                                  const DurationHistogram& histogram) {
+  prometheus::ClientMetric::Histogram& added =
+      Add(name, help, prometheus::MetricType::Histogram, {}).histogram;
+  for (size_t i = 0; i < histogram.counts().size(); ++i) {
+    added.sample_count += histogram.counts()[i];
+    const bool is_bound = i < DurationHistogram::kBounds.size();
+    added.bucket.push_back({.cumulative_count = added.sample_count,
+                            .upper_bound = is_bound ? DurationHistogram::kBounds[i]
+                                                    : std::numeric_limits<double>::infinity()});
+  }
+  added.sample_sum = absl::ToDoubleSeconds(histogram.sum());
+}
+
+void MetricFamilies::AddCertificateExpiry(const std::string& name, const std::string& path) {
+  if (path.empty()) return;
+  const absl::StatusOr<absl::Time> expiry = CertificateExpiry(path);
+  if (!expiry.ok()) return;
+  AddGauge(name, "When the first certificate of --tls-cert expires, as time since 1970.",
+           absl::ToDoubleSeconds(*expiry - absl::UnixEpoch()));
 }
 
 void MetricFamilies::AddProcess() {

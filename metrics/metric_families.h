@@ -1,4 +1,4 @@
-// Collects counters and gauges for Prometheus.
+// Collects counters, gauges and histograms for Prometheus.
 #ifndef PENSTOCK_METRICS_METRIC_FAMILIES_H_
 #define PENSTOCK_METRICS_METRIC_FAMILIES_H_
 
@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/duration_histogram.h"
 #include "prometheus/metric_family.h"
 
 namespace penstock {
@@ -21,6 +22,11 @@ class MetricFamilies {
                   const MetricLabels& labels = {});
   void AddGauge(const std::string& name, const std::string& help, double value,
                 const MetricLabels& labels = {});
+  void AddHistogram(const std::string& name, const std::string& help,
+                    const DurationHistogram& histogram);
+  // Adds the time at which the first certificate of the PEM file `path` expires. Adds nothing if
+  // the path is empty or the file cannot be read.
+  void AddCertificateExpiry(const std::string& name, const std::string& path);
   // Adds process_*, with the names that Prometheus' own clients use for a process's resources.
   void AddProcess();
 

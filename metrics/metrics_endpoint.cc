@@ -16,18 +16,18 @@
 namespace penstock {
 namespace {
 
-std::string PageOf(const MetricsEndpoint::Collect& collect) {
-  MetricFamilies families;
-  collect(families);
-  return prometheus::TextSerializer().Serialize(std::move(families).Take());
-}
-
 std::string WithoutBrackets(absl::string_view host) {
   if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
   return std::string(host);
 }
 
 }  // namespace
+
+std::string MetricsPage(const std::function<void(MetricFamilies&)>& collect) {
+  MetricFamilies families;
+  collect(families);
+  return prometheus::TextSerializer().Serialize(std::move(families).Take());
+}
 
 absl::Status MetricsEndpoint::CheckAddress(absl::string_view listen) {
   const size_t colon = std::min(listen.rfind(':'), listen.size());
@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<MetricsEndpoint>> MetricsEndpoint::Start(absl::st
   absl::StatusOr<std::unique_ptr<HttpPort>> port =
       HttpPort::Listen(WithoutBrackets(host), std::string(listen.substr(colon + 1)),
                        [collect = std::move(collect)](absl::string_view request) {
-                         return HttpAnswer(request, [&collect] { return PageOf(collect); });
+                         return HttpAnswer(request, [&collect] { return MetricsPage(collect); });
                        });
   if (!port.ok()) {
     return Annotate(port.status(), absl::StrCat("cannot listen on ", listen, " for metrics"));

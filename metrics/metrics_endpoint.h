@@ -14,6 +14,9 @@ namespace penstock {
 
 class HttpPort;
 
+// Returns the page that GET /metrics gives.
+std::string MetricsPage(const std::function<void(MetricFamilies&)>& collect);
+
 // Serves plain HTTP on a thread of its own. Each scrape calls `collect`; between scrapes it costs
 // nothing. A client has 2 s and 8 KiB for its request, and cannot make others wait (http_port.h).
 // Thread-safe.

@@ -308,6 +308,9 @@ absl::Status Serve(const Flags& flags, const std::string& described, absl::Durat
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsEndpoint> metrics,
                             StartMetrics(flags.metrics, [&server](MetricFamilies& families) {
                               AddServerMetrics(server.stats(), families);
+                              families.AddCertificateExpiry(
+                                  "penstock_server_certificate_expiry_timestamp_seconds",
+                                  server.options().tls_cert);
                             }));
   AddressFile address_file;
   if (!flags.address_file.empty()) {

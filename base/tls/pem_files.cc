@@ -184,6 +184,16 @@ absl::StatusOr<PemTexts> UsePemFiles(const PemPaths& paths, absl::Time now, SSL_
   return texts;
 }
 
+absl::StatusOr<absl::Time> CertificateExpiry(const std::string& path) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<X509Ptr> chain, ParseCertificates(text, path));
+  absl::Time first = absl::InfiniteFuture();
+  for (const X509Ptr& certificate : chain) {
+    first = std::min(first, DatesOf(certificate.get()).not_after);
+  }
+  return first;
+}
+
 std::array<FileStamp, 3> PemWatcher::Stamps() const {
   return {FileStamp::At(paths_.cert), FileStamp::At(paths_.key), FileStamp::At(paths_.ca)};
 }

@@ -48,6 +48,10 @@ absl::StatusOr<PemTexts> LoadPemFiles(const PemPaths& paths, absl::Time now);
 // error, `context` has no key and presents no certificate.
 absl::StatusOr<PemTexts> UsePemFiles(const PemPaths& paths, absl::Time now, SSL_CTX* context);
 
+// Returns when the first of the certificates in a PEM file expires. Errors are those of
+// LoadPemFiles().
+absl::StatusOr<absl::Time> CertificateExpiry(const std::string& path);
+
 // Detects that files were replaced. A certificate and its key cannot be replaced in one step. While
 // they do not match, Poll() returns the error, and looks again at the next call. Not thread-safe.
 class PemWatcher {

@@ -26,6 +26,7 @@
 #include "cli/stream/loader_flags.h"
 #include "client/loader/host_share.h"
 #include "client/loader/loader_shape.h"
+#include "metrics/metrics_flags.h"
 
 namespace penstock {
 namespace {
@@ -38,6 +39,7 @@ struct FeedFlags {
   int64_t parent_pid = 0;
   uint32_t local_ranks = 1;
   bool record_ids = false;
+  MetricsFlags metrics;
 };
 
 // Launchers send these signals to every process of a job; the consumer decides what they mean.
@@ -75,7 +77,7 @@ absl::Status Carry(feed::Request request, feed::FeedSession& session) {
       session.NoteWaiting(message.generation, message.value);
       return absl::OkStatus();
     case feed::ToFeed::kStats:
-      session.AnswerStats(message.generation);
+      session.AnswerStats(message.generation, message.value == feed::kWithMetrics);
       return absl::OkStatus();
   }
   return absl::OkStatus();
@@ -96,11 +98,15 @@ absl::Status Serve(int socket, feed::FeedSession& session) {
 
 // Runs the session. The consumer shows the errors that this returns.
 absl::Status RunSession(const FeedFlags& flags, int socket, feed::FeedWriter& writer) {
-  PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, OptionsOf(flags));
+  PENSTOCK_ASSIGN_OR_RETURN(const LoaderOptions options, OptionsOf(flags));
   PENSTOCK_ASSIGN_OR_RETURN(const LoaderShape shape, DescribeLoader(options));
+  feed::FeedSession session(options, shape.slot_bytes, writer);
+  PENSTOCK_ASSIGN_OR_RETURN(
+      const std::unique_ptr<MetricsEndpoint> metrics,
+      StartMetrics(flags.metrics, [&](MetricFamilies& families) { session.Collect(families); }));
   writer.AddText(feed::ToConsumer::kReady, 0,
-                 feed::ReadyText(options, shape, std::max(shape.slots, kMinSlots)));
-  feed::FeedSession session(std::move(options), shape.slot_bytes, writer);
+                 feed::ReadyText(options, shape, std::max(shape.slots, kMinSlots),
+                                 metrics == nullptr ? "" : metrics->address()));
   const absl::Status status = Serve(socket, session);
   // The consumer is gone, so the writer must not wait for it. After an error the consumer still
   // reads the message.
@@ -142,6 +148,7 @@ void AddFeedCommand(CLI::App& app, absl::Status& outcome) {
       ->type_name("PID");
   AddLoaderFlags(command, flags->loader);
   AddStepsFlag(command, flags->loader);
+  AddMetricsFlags(command, flags->metrics);
   command.add_flag("--record-ids", flags->record_ids, "Write the record ids beside the rows")
       ->group("Options");
   command

@@ -35,6 +35,9 @@ static_assert(sizeof(BatchMessage) == 72);
 
 enum class ToFeed : uint32_t { kStart = 1, kRelease = 2, kWaiting = 3, kStats = 4 };
 
+// The `value` of kStats that also asks for the page of metrics.
+inline constexpr uint64_t kWithMetrics = 1;
+
 // Begins every message from the consumer. In kStart, `value` is the number of bytes of text that
 // follow.
 struct RequestMessage {

@@ -5,6 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/process/start_thread.h"
 #include "base/status.h"
+#include "client/loader/incoming.h"
+#include "client/metrics/loader_metrics.h"
+#include "metrics/metrics_endpoint.h"
 
 namespace penstock::feed {
 
@@ -21,8 +24,38 @@ void FeedSession::Stop() {
     MutexLock lock(&mutex_);
     held_.clear();
   }
-  loader_.reset();
+  SetLoader(nullptr);
   stopping_ = false;
+}
+
+void FeedSession::SetLoader(std::unique_ptr<Loader> loader) {
+  {
+    MutexLock lock(&stats_mutex_);
+    loader_.swap(loader);
+    waited_ = LoaderStats();
+    waiting_since_.reset();
+    next_step_ = first_step_;
+  }
+  loader.reset();  // Without the lock, because it waits for threads.
+}
+
+void FeedSession::EndWait(uint64_t step) {
+  MutexLock lock(&stats_mutex_);
+  const absl::Duration wait =
+      waiting_since_.has_value() ? SteadyNow() - *waiting_since_ : absl::ZeroDuration();
+  waiting_since_.reset();
+  next_step_ = step + 1;
+  waited_.wait += wait;
+  waited_.waits.Add(wait);
+}
+
+LoaderStats FeedSession::stats() const {
+  MutexLock lock(&stats_mutex_);
+  LoaderStats stats = loader_ == nullptr ? LoaderStats() : loader_->stats();
+  stats.wait = waited_.wait;
+  stats.waits = waited_.waits;
+  if (waiting_since_.has_value()) stats.wait += SteadyNow() - *waiting_since_;
+  return stats;
 }
 
 void FeedSession::Start(uint32_t generation, const StartText& start, UniqueFd memory) {
@@ -56,7 +89,8 @@ absl::Status FeedSession::Open(const StartText& start, UniqueFd memory) {
     MutexLock lock(&mutex_);
     held_.resize(start.slots);
   }
-  PENSTOCK_ASSIGN_OR_RETURN(loader_, Loader::Open(std::move(options)));
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, Loader::Open(std::move(options)));
+  SetLoader(std::move(loader));
   PENSTOCK_ASSIGN_OR_RETURN(thread_, StartThread("that takes batches", [this] { Run(); }));
   return absl::OkStatus();
 }
@@ -91,6 +125,7 @@ void FeedSession::Announce(Batch batch) {
     MutexLock lock(&mutex_);
     held_[message.slot] = std::move(batch);
   }
+  EndWait(message.step);
   writer_.AddBatch(message);
 }
 
@@ -108,11 +143,20 @@ absl::Status FeedSession::Release(uint32_t generation, uint64_t slot) {
 void FeedSession::NoteWaiting(uint32_t generation, uint64_t step) {
   if (generation != generation_ || loader_ == nullptr || step < first_step_) return;
   loader_->NoteWaiting(step - first_step_);
+  MutexLock lock(&stats_mutex_);
+  // A batch that was announced already is on its way.
+  if (step >= next_step_ && !waiting_since_.has_value()) waiting_since_ = SteadyNow();
 }
 
-void FeedSession::AnswerStats(uint32_t generation) {
-  const LoaderStats stats = loader_ == nullptr ? LoaderStats() : loader_->stats();
-  writer_.AddText(ToConsumer::kStats, generation, StatsText(stats));
+void FeedSession::Collect(MetricFamilies& families) const {
+  const std::optional<TlsOptions>& tls = options_.network.tls;
+  AddLoaderMetrics(stats(), tls.has_value() ? tls->cert_file : "", families);
+}
+
+void FeedSession::AnswerStats(uint32_t generation, bool with_metrics) {
+  const std::string page =
+      with_metrics ? MetricsPage([this](MetricFamilies& families) { Collect(families); }) : "";
+  writer_.AddText(ToConsumer::kStats, generation, StatsText(stats(), page));
 }
 
 }  // namespace penstock::feed

@@ -5,17 +5,20 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "base/io/unique_fd.h"
 #include "base/mutex.h"
 #include "cli/feed/feed_memory.h"
 #include "cli/feed/feed_text.h"
 #include "cli/feed/feed_writer.h"
 #include "client/loader/loader.h"
+#include "metrics/metric_families.h"
 
 namespace penstock::feed {
 
@@ -35,8 +38,14 @@ class FeedSession {
   // slot.
   absl::Status Release(uint32_t generation, uint64_t slot);
   void NoteWaiting(uint32_t generation, uint64_t step);
-  // Announces the loader's counters.
-  void AnswerStats(uint32_t generation);
+  // Announces the loader's counters, and on request the page of its metrics.
+  void AnswerStats(uint32_t generation, bool with_metrics = false);
+
+  // The loader's counters with the waits of the consumer. May be called from any thread. All begin
+  // again at 0 with each generation.
+  LoaderStats stats() const;
+  // Adds these counters for Prometheus. May be called from any thread.
+  void Collect(MetricFamilies& families) const;
 
  private:
   absl::Status Open(const StartText& start, UniqueFd memory);
@@ -44,15 +53,24 @@ class FeedSession {
   // Takes batches until the last one, an error or Stop().
   void Run();
   void Announce(Batch batch);
+  void EndWait(uint64_t step);
+  // Also forgets the waits.
+  void SetLoader(std::unique_ptr<Loader> loader);
 
   const LoaderOptions options_;
   const size_t slot_bytes_;
   FeedWriter& writer_;
   std::unique_ptr<FeedMemory> memory_;
+  // Set while stats_mutex_ is held, which makes stats() wait.
   std::unique_ptr<Loader> loader_;
   uint32_t generation_ = 0;
   uint64_t first_step_ = 0;  // The consumer's number for the loader's step 0.
   std::atomic<bool> stopping_ = false;
+  mutable Mutex stats_mutex_;
+  // The waits of the consumer, as LoaderStats has them, except for a wait in progress.
+  LoaderStats waited_ ABSL_GUARDED_BY(stats_mutex_);
+  std::optional<absl::Time> waiting_since_ ABSL_GUARDED_BY(stats_mutex_);
+  uint64_t next_step_ ABSL_GUARDED_BY(stats_mutex_) = 0;  // The next one to announce.
   Mutex mutex_;
   std::vector<Batch> held_ ABSL_GUARDED_BY(mutex_);  // Indexed by slot.
   std::jthread thread_;

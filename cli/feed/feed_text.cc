@@ -56,7 +56,8 @@ void AddPlace(absl::string_view message, nlohmann::json& error) {
 
 }  // namespace
 
-std::string ReadyText(const LoaderOptions& options, const LoaderShape& shape, uint32_t slots) {
+std::string ReadyText(const LoaderOptions& options, const LoaderShape& shape, uint32_t slots,
+                      const std::string& metrics) {
   nlohmann::json ids;  // JSON null by default.
   if (shape.record_ids_offset.has_value()) ids = *shape.record_ids_offset;
   const auto& classes = options.manifest->class_names();
@@ -75,6 +76,7 @@ std::string ReadyText(const LoaderOptions& options, const LoaderShape& shape, ui
       {"global_batch_size", options.global_batch_size},
       {"records", shape.epoch_rows},
       {"spec", options.spec.ToString()},
+      {"metrics", metrics},
       {"classes", std::vector<std::string>(classes.begin(), classes.end())}};
   return JsonText(ready, -1);
 }
@@ -86,10 +88,11 @@ std::string ErrorText(const absl::Status& status) {
   return JsonText(error, -1);
 }
 
-std::string StatsText(const LoaderStats& stats) {
+std::string StatsText(const LoaderStats& stats, const std::string& metrics) {
   nlohmann::json json = CountersToJson(stats);
   json["servers"] = ServersToJson(stats);
   json["servers_problem"] = stats.servers_problem;
+  if (!metrics.empty()) json["metrics"] = metrics;
   return JsonText(json, -1);
 }
 

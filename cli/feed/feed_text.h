@@ -13,14 +13,17 @@
 
 namespace penstock::feed {
 
-// Returns the text of READY. `slots` is the number of slots that the consumer must make.
-std::string ReadyText(const LoaderOptions& options, const LoaderShape& shape, uint32_t slots);
+// Returns the text of READY. `slots` is the number of slots that the consumer must make, and
+// `metrics` the address at which metrics are served; empty if they are not.
+std::string ReadyText(const LoaderOptions& options, const LoaderShape& shape, uint32_t slots,
+                      const std::string& metrics);
 
 // Returns the text of ERROR. "code" is the canonical name, such as "DATA_LOSS". If the error names
 // a damaged record, there are also "shard", "offset" and "record".
 std::string ErrorText(const absl::Status& status);
 
-std::string StatsText(const LoaderStats& stats);
+// `metrics` is their page; empty if nobody asked for it.
+std::string StatsText(const LoaderStats& stats, const std::string& metrics);
 
 struct StartText {
   std::optional<Cursor> cursor;  // If it is absent, the feed starts at the beginning.

@@ -239,9 +239,10 @@ absl::StatusOr<std::unique_ptr<Loader>> OpenLoaderOf(LoaderOptions options) {
 }
 
 absl::StatusOr<std::unique_ptr<MetricsEndpoint>> StartMetricsOf(const Loader& loader,
-                                                                const MetricsFlags& flags) {
-  auto metrics = StartMetrics(
-      flags, [&loader](MetricFamilies& families) { AddLoaderMetrics(loader.stats(), families); });
+                                                                const StreamFlags& flags) {
+  auto metrics = StartMetrics(flags.metrics, [&](MetricFamilies& families) {
+    AddLoaderMetrics(loader.stats(), flags.loader.source.network.tls_files.cert_file, families);
+  });
   if (metrics.ok() && *metrics != nullptr) {
     PrintEscaped(stderr, "metrics on http://%s/metrics\n", (*metrics)->address());
   }
@@ -264,7 +265,7 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   InterruptGuard interrupts;
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, OpenLoaderOf(std::move(options)));
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsEndpoint> metrics,
-                            StartMetricsOf(*loader, flags.metrics));
+                            StartMetricsOf(*loader, flags));
   Progress progress(
       {.label = "streaming", .total = RowsToRead(flags.loader, loader->steps_left())});
   PENSTOCK_ASSIGN_OR_RETURN(Sinks sinks, Sinks::Create(flags, *manifest, progress));

@@ -59,9 +59,10 @@ ImageCounts CountTaken(std::span<const ImageNote> notes, std::span<const RowCopy
 }
 
 // Fills in what the controller knows of a server. LoaderCounters has counted the rest of `stats`.
-void Describe(const ServerEntry& server, LoaderStats::Server& stats) {
+void Describe(const ServerEntry& server, bool fetched_all, LoaderStats::Server& stats) {
   stats.address = server.address;
   stats.connected = server.state == ServerState::kUp || server.state == ServerState::kDraining;
+  stats.named = !server.removed && !fetched_all;
   stats.problem = stats.connected ? "" : ProblemOf(server.address, server.last_error);
   stats.requests_in_flight = server.has_stream() ? server.outstanding_requests : 0;
   stats.lost_requests = server.counted.lost_requests;
@@ -180,7 +181,7 @@ LoaderStats Driver::stats() const {
   stats.servers_problem = std::string(servers_problem_.message());
   stats.servers.resize(controller_.servers().size());
   for (size_t i = 0; i < stats.servers.size(); ++i) {
-    Describe(controller_.servers()[i], stats.servers[i]);
+    Describe(controller_.servers()[i], fetched_all_, stats.servers[i]);
   }
   return stats;
 }
@@ -523,7 +524,10 @@ void Driver::Tell(const std::vector<std::string>& messages) {
   if (!told.ok()) ready_.Close(std::move(told));
 }
 
-void Driver::Finish() { ready_.Close(); }
+void Driver::Finish() {
+  fetched_all_ = true;
+  ready_.Close();
+}
 
 void Driver::Fail(absl::Status status) {
   // The cause may be that the servers could not be found at all.

@@ -183,6 +183,7 @@ class Driver final : public SlotHome, private PartTaker {
   std::atomic<uint32_t> held_{0};  // Slots that were handed out and not released.
   // With check_views, the slot that was released last. It is filled again after the next release.
   std::atomic<uint32_t> spoiled_{kNoSlot};
+  std::atomic<bool> fetched_all_{false};
   uint64_t popped_ = 0;  // Batches that Next() and Take() handed out; only they use it.
 
   // Null if the set of servers is fixed. Declared after incoming_, which it fills.

@@ -28,6 +28,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "base/dtype.h"
+#include "base/duration_histogram.h"
 #include "base/span_sink.h"
 #include "client/fetch/on_error.h"
 #include "client/loader/decode_spec.h"
@@ -166,6 +167,8 @@ struct LoaderStats {
   struct Server {
     std::string address;
     bool connected = false;
+    // Whether the set of servers names it now. False once all batches have been fetched.
+    bool named = false;
     uint64_t parts = 0;
     uint64_t rows = 0;
     uint64_t bytes = 0;
@@ -195,6 +198,7 @@ struct LoaderStats {
   uint64_t bytes = 0;
   // Time inside Next() without a batch ready, including a call that still waits.
   absl::Duration wait;
+  DurationHistogram waits;  // The ended calls of Next() by the same time.
   // Time spent copying or decoding rows into slots, summed over all threads.
   absl::Duration copying;
   // Time spent deciding what to request, by one thread at a time.

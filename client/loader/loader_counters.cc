@@ -79,7 +79,9 @@ void LoaderCounters::BeginWait(absl::Time start) {
 void LoaderCounters::EndWait(absl::Time start) {
   MutexLock lock(&mutex_);
   waiting_since_.reset();
-  stats_.wait += SteadyNow() - start;
+  const absl::Duration wait = SteadyNow() - start;
+  stats_.wait += wait;
+  stats_.waits.Add(wait);
 }
 
 void LoaderCounters::CountBatch(size_t rows) {

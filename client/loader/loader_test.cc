@@ -380,6 +380,18 @@ TEST_F(LoaderTest, TakeHandsOutTheSameAndClaimsNoWait) {
   EXPECT_EQ(stats.batches, batch.step() + loader->steps_left());
 }
 
+TEST_F(LoaderTest, NamesNoServerOnceEverythingIsFetched) {
+  ASSERT_OK_AND_ASSIGN(const auto loader, Loader::Open(data_.Options()));
+  Batch batch;
+  EXPECT_THAT(loader->Next(batch), IsOkAndHolds(true));
+  EXPECT_EQ(loader->stats().servers.size(), 1u);
+  while (loader->Next(batch).value()) continue;
+  EXPECT_FALSE(loader->stats().servers[0].named);
+  uint64_t waits = 0;
+  for (const uint64_t count : loader->stats().waits.counts()) waits += count;
+  EXPECT_EQ(waits, loader->stats().batches + 1);  // The last call found the end.
+}
+
 TEST_F(LoaderTest, ItsShapeIsKnownBeforeItIsOpened) {
   LoaderOptions options = data_.Options();
   options.record_ids = true;

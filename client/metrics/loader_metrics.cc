@@ -72,9 +72,13 @@ void AddServers(const std::vector<Server>& servers, MetricFamilies& families) {
 
 }  // namespace
 
-void AddLoaderMetrics(const LoaderStats& stats, MetricFamilies& families) {
-  size_t connected = 0;
-  for (const Server& server : stats.servers) connected += server.connected;
+void AddLoaderMetrics(const LoaderStats& stats, const std::string& certificate,
+                      MetricFamilies& families) {
+  size_t connected = 0, named = 0;
+  for (const Server& server : stats.servers) {
+    named += server.named;
+    connected += server.named && server.connected;
+  }
   families.AddCounter("penstock_client_batches_total", "Batches handed out.",
                       static_cast<double>(stats.batches));
   families.AddCounter("penstock_client_rows_total", "Rows handed out.",
@@ -85,6 +89,8 @@ void AddLoaderMetrics(const LoaderStats& stats, MetricFamilies& families) {
   families.AddCounter("penstock_client_wait_seconds_total",
                       "Time that the consumer waited for batches, including a wait in progress.",
                       absl::ToDoubleSeconds(stats.wait));
+  families.AddHistogram("penstock_client_batch_wait_seconds",
+                        "Time that the consumer waited for each batch.", stats.waits);
   families.AddCounter("penstock_client_copying_seconds_total",
                       "Time spent copying or decoding rows into batches, by all threads.",
                       absl::ToDoubleSeconds(stats.copying));
@@ -107,10 +113,16 @@ void AddLoaderMetrics(const LoaderStats& stats, MetricFamilies& families) {
                     static_cast<double>(stats.slots));
   families.AddGauge("penstock_client_servers", "Servers that are or were in the set.",
                     static_cast<double>(stats.servers.size()));
-  families.AddGauge("penstock_client_servers_connected",
-                    "Servers that a stream is open to, including those that are draining.",
-                    static_cast<double>(connected));
+  families.AddGauge("penstock_client_servers_named",
+                    "Servers that --servers names now; 0 once all batches have been fetched.",
+                    static_cast<double>(named));
+  families.AddGauge(
+      "penstock_client_servers_connected",
+      "Servers named now that a stream is open to, including those that are draining.",
+      static_cast<double>(connected));
   AddServers(Bounded(stats.servers), families);
+  families.AddCertificateExpiry("penstock_client_certificate_expiry_timestamp_seconds",
+                                certificate);
   families.AddProcess();
 }
 

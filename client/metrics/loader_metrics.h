@@ -3,6 +3,7 @@
 #define PENSTOCK_CLIENT_METRICS_LOADER_METRICS_H_
 
 #include <cstddef>
+#include <string>
 
 #include "client/loader/loader.h"
 #include "metrics/metric_families.h"
@@ -13,8 +14,10 @@ namespace penstock {
 // are added up as server="other". So a changing set of servers has a bounded number of series.
 inline constexpr size_t kMaxServerSeries = 128;
 
-// Adds penstock_client_* and process_*.
-void AddLoaderMetrics(const LoaderStats& stats, MetricFamilies& families);
+// Adds penstock_client_* and process_*. `certificate` is the client's own, a PEM file; may be
+// empty.
+void AddLoaderMetrics(const LoaderStats& stats, const std::string& certificate,
+                      MetricFamilies& families);
 
 }  // namespace penstock
 

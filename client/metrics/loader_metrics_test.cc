@@ -1,5 +1,7 @@
 #include "client/metrics/loader_metrics.h"
 
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -21,10 +23,47 @@ TEST(LoaderMetricsTest, TellsWaitsInSeconds) {
   LoaderStats stats;
   stats.wait = absl::Milliseconds(2500);
   MetricFamilies families;
-  AddLoaderMetrics(stats, families);
+  AddLoaderMetrics(stats, /*certificate=*/"", families);
   const auto taken = std::move(families).Take();
   ASSERT_NE(Find(taken, "penstock_client_wait_seconds_total"), nullptr);
   EXPECT_EQ(Find(taken, "penstock_client_wait_seconds_total")->metric[0].counter.value, 2.5);
+}
+
+TEST(LoaderMetricsTest, CountsConnectedServersAmongThoseThatAreNamedNow) {
+  LoaderStats stats;
+  stats.servers.resize(4);
+  stats.servers[0].named = stats.servers[0].connected = true;
+  stats.servers[1].named = true;
+  stats.servers[2].connected = true;  // It is draining, and no longer named.
+  MetricFamilies families;
+  AddLoaderMetrics(stats, /*certificate=*/"", families);
+  const auto taken = std::move(families).Take();
+  EXPECT_EQ(Find(taken, "penstock_client_servers")->metric[0].gauge.value, 4);
+  EXPECT_EQ(Find(taken, "penstock_client_servers_named")->metric[0].gauge.value, 2);
+  EXPECT_EQ(Find(taken, "penstock_client_servers_connected")->metric[0].gauge.value, 1);
+}
+
+TEST(LoaderMetricsTest, CountsWaitsByLength) {
+  LoaderStats stats;
+  for (const int ms : {0, 2, 3, 4, 60000}) stats.waits.Add(absl::Milliseconds(ms));
+  MetricFamilies families;
+  AddLoaderMetrics(stats, /*certificate=*/"", families);
+  const auto taken = std::move(families).Take();
+  ASSERT_NE(Find(taken, "penstock_client_batch_wait_seconds"), nullptr);
+  const auto& histogram = Find(taken, "penstock_client_batch_wait_seconds")->metric[0].histogram;
+  EXPECT_EQ(histogram.sample_count, 5);
+  EXPECT_DOUBLE_EQ(histogram.sample_sum, 60.009);
+  const auto up_to = [&histogram](double bound) -> int {
+    for (const auto& bucket : histogram.bucket) {
+      if (bucket.upper_bound == bound) return static_cast<int>(bucket.cumulative_count);
+    }
+    return -1;
+  };
+  EXPECT_EQ(up_to(0.001), 1);
+  EXPECT_EQ(up_to(0.003), 3);
+  EXPECT_EQ(up_to(0.01), 4);
+  EXPECT_EQ(up_to(30), 4);
+  EXPECT_EQ(up_to(std::numeric_limits<double>::infinity()), 5);
 }
 
 TEST(LoaderMetricsTest, TellsWhatServersDidWrong) {
@@ -38,7 +77,7 @@ TEST(LoaderMetricsTest, TellsWhatServersDidWrong) {
   server.extra_loads = 4;
   server.checksum_failures = 5;
   MetricFamilies families;
-  AddLoaderMetrics(stats, families);
+  AddLoaderMetrics(stats, /*certificate=*/"", families);
   const auto taken = std::move(families).Take();
   const auto value = [&taken](const std::string& name) {
     const prometheus::MetricFamily* family = Find(taken, "penstock_client_" + name);
@@ -57,12 +96,12 @@ TEST(LoaderMetricsTest, SeriesOfServersAreBoundedAndNothingIsLost) {
   for (int i = 0; i < 1000; ++i) {
     LoaderStats::Server& server = stats.servers.emplace_back();
     server.address = absl::StrCat("s", i, ":1");
-    server.connected = true;
+    server.connected = server.named = true;
     server.rows = 3;
     server.late_requests = 2;
   }
   MetricFamilies families;
-  AddLoaderMetrics(stats, families);
+  AddLoaderMetrics(stats, /*certificate=*/"", families);
   const auto taken = std::move(families).Take();
   const prometheus::MetricFamily* rows = Find(taken, "penstock_client_server_rows_total");
   ASSERT_NE(rows, nullptr);

@@ -19,6 +19,8 @@ from processes import TIMEOUT_S, ProcessTestCase, die_with_parent, pause, run
 DEPLOY = pathlib.Path(os.environ["PENSTOCK_DEPLOY"])
 DASHBOARD = DEPLOY / "grafana/penstock.json"
 RULES = DEPLOY / "prometheus/penstock.rules.yml"
+RULE_TESTS = DEPLOY / "prometheus/penstock.rules_test.yml"
+RUNBOOK = DEPLOY.parent / "docs/guides/alerts.md"
 REFERENCE = DEPLOY.parent / "docs/reference/metrics.md"
 NAME = re.compile(r"\b(?:penstock|process)_[a-z0-9_]+\b")
 RECORDED = re.compile(r"\bpenstock:[a-z0-9_]+\b")
@@ -30,7 +32,10 @@ def scrape(address):
 
 
 def names_in(page):
-    return set(re.findall(r"^# TYPE (\S+) ", page, re.MULTILINE))
+    """Returns the names of the series, which are several for a histogram."""
+    names = set(re.findall(r"^# TYPE (\S+) ", page, re.MULTILINE))
+    histograms = re.findall(r"^# TYPE (\S+) histogram$", page, re.MULTILINE)
+    return names | {name + end for name in histograms for end in ("_bucket", "_sum", "_count")}
 
 
 def dashboard_expressions():
@@ -68,16 +73,36 @@ class MetricsTestCase(ProcessTestCase):
             return re.search(r"metrics address=\"?([0-9.:]+)\"?\s", server.log())
         return self.until("the address of the server's metrics", logged)[1]
 
-    def start_reader(self, server):
+    def start_reader(self, server, *options):
         """Starts an endless stream at a trainer's pace. Returns it and its metrics' address."""
         reader = self.spawn("penstock", "stream", self.manifest, "--servers", server.address,
                             "--epochs", 0, "--global-batch-size", 64, "--pace", 20000,
-                            "--metrics-port", 0)
-        for line in reader.stderr:
+                            "--metrics-port", 0, *options)
+        return reader, self.told_metrics_address(reader)
+
+    def told_metrics_address(self, program):
+        for line in program.stderr:
             found = re.search(r"metrics on http://([0-9.:]+)/metrics", line)
             if found:
-                return reader, found[1]
-        self.fail("the stream did not say where its metrics are")
+                return found[1]
+        self.fail("the program did not say where its metrics are")
+
+    def pages_of_all_programs(self):
+        """Returns the pages of a server and a reader with certificates, and of a trainer."""
+        ca = Authority(self.folder, "ca")
+        pem, key = ca.issue("server")
+        server = self.start_server("--metrics-port", 0, "--tls-cert", pem, "--tls-key", key,
+                                   "--tls-client-ca", ca.pem)
+        own_pem, own_key = ca.issue("client", days=3)
+        _, reader = self.start_reader(server, "--tls", "--tls-ca", ca.pem, "--tls-cert", own_pem,
+                                      "--tls-key", own_key)
+        trainer = self.spawn("penstock-train", "--manifest", self.manifest, "--servers", "local:",
+                             "--epochs", 100000, "--global-batch-size", 64, "--device", "cpu",
+                             "--checkpoint-dir", self.folder / "checkpoints", "--metrics-port", 0,
+                             stdout=subprocess.DEVNULL)
+        address = self.told_metrics_address(trainer)
+        self.until("a step", lambda: re.search(r"^penstock_trainer_step [1-9]", scrape(address), re.M))
+        return scrape(self.metrics_address(server)), scrape(reader), scrape(address)
 
     def until(self, what, look):
         """Returns the result of `look` once it is true."""
@@ -98,9 +123,7 @@ class MetricsTestCase(ProcessTestCase):
 
 class MetricsTest(MetricsTestCase):
     def test_the_pages_name_what_dashboard_and_rules_ask_for(self):
-        server = self.start_server("--metrics-port", 0)
-        _, reader_metrics = self.start_reader(server)
-        served = names_in(scrape(self.metrics_address(server))) | names_in(scrape(reader_metrics))
+        served = {"up"}.union(*map(names_in, self.pages_of_all_programs()))
         recorded = set(re.findall(r"record: (\S+)", RULES.read_text()))
         expressions = dashboard_expressions() + rule_expressions()
         self.assertGreater(len(expressions), 20)
@@ -109,16 +132,35 @@ class MetricsTest(MetricsTestCase):
             self.assertLessEqual(set(RECORDED.findall(expression)), recorded, expression)
 
     def test_the_reference_says_of_each_metric_what_the_pages_say(self):
-        server = self.start_server("--metrics-port", 0)
-        _, reader_metrics = self.start_reader(server)
-        pages = scrape(self.metrics_address(server)) + scrape(reader_metrics)
+        pages = "".join(self.pages_of_all_programs())
         reference = REFERENCE.read_text().replace("`--on-error replace`", "--on-error replace")
         served = dict(re.findall(r"^# HELP (\S+) (.*)$", pages, re.MULTILINE))
         listed = {}
         for title, names in reference_names(reference).items():
-            prefix = {"Servers": "penstock_server_", "Clients": "penstock_client_", "Processes": ""}[title]
+            prefix = {"Servers": "penstock_server_", "Clients": "penstock_client_",
+                      "Training": "penstock_trainer_", "Processes": ""}[title]
             listed.update({prefix + name: text for name, text in names})
         self.assertEqual(listed, served)
+
+    def test_pages_say_when_certificates_expire(self):
+        server, reader, trainer = self.pages_of_all_programs()
+        for page, program, days in [(server, "server", 30), (reader, "client", 3)]:
+            name = f"penstock_{program}_certificate_expiry_timestamp_seconds"
+            left = float(re.search(rf"^{name} (\S+)$", page, re.M)[1]) - time.time()
+            self.assertAlmostEqual(left / 86400, days, delta=0.1)
+        self.assertNotIn("certificate", trainer)
+
+    def test_each_alert_has_a_test_and_a_section_that_says_what_to_do(self):
+        rules, tests = RULES.read_text(), RULE_TESTS.read_text()
+        alerts = re.findall(r"- alert: (\w+)$", rules, re.M)
+        self.assertGreater(len(alerts), 10)
+        self.assertCountEqual(re.findall(r"^## (Penstock\w+)$", RUNBOOK.read_text(), re.M), alerts)
+        urls = re.findall(r"runbook_url: https://docs\.example\.com/penstock/guides/alerts\.html#(\w+)$",
+                          rules, re.M)
+        self.assertEqual(urls, [alert.lower() for alert in alerts])
+        for alert in alerts:
+            fires = rf'labels: .ALERTS{{alertname="{alert}", alertstate="firing"'
+            self.assertRegex(tests, fires)
 
     def test_the_server_counts_what_the_client_received(self):
         server = self.start_server("--metrics-port", 0)
@@ -204,25 +246,12 @@ class PrometheusTest(MetricsTestCase):
         return [float(sample["value"][1]) for sample in result]
 
     def test_pages_and_rules_pass_promtool(self):
-        server = self.start_server("--metrics-port", 0)
-        _, reader_metrics = self.start_reader(server)
-        for address in (self.metrics_address(server), reader_metrics):
-            self.assertEqual(self.promtool("check", "metrics", text=scrape(address)), "")
+        for page in self.pages_of_all_programs():
+            self.assertEqual(self.promtool("check", "metrics", text=page), "")
         self.promtool("check", "rules", RULES)
 
-    def test_clients_that_are_refused_are_alerted_on(self):
-        for cause in ("streams_refused", "handshakes_failed"):
-            grows = {"series": f'penstock_server_{cause}_total{{instance="s"}}',
-                     "values": "0+1x20"}
-            alert = {"expr": "ALERTS", "eval_time": "20m", "exp_samples": [
-                {"labels": 'ALERTS{alertname="PenstockServerRefusesStreams", instance="s", '
-                           'alertstate="firing", severity="warning"}', "value": 1}]}
-            test = self.folder / "test.yml"
-            test.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "1m",
-                                        "tests": [{"interval": "1m", "input_series": [grows],
-                                                   "promql_expr_test": [alert]}]}))
-            with self.subTest(cause):
-                self.promtool("test", "rules", test)
+    def test_the_alerts_fire_where_they_must(self):
+        self.promtool("test", "rules", RULE_TESTS)
 
     def test_prometheus_scrapes_a_server_and_a_reader(self):
         server = self.start_server("--metrics-port", 0)

@@ -57,7 +57,7 @@ struct ResumedImages {
 class TrainingRun {
  public:
   explicit TrainingRun(const TrainerOptions& options)
-      : options_(options), late_(RankMark(options.rank)), inputs_(options, stopper_) {}
+      : options_(options), late_(RankMark(options.rank)), inputs_(options, stopper_, metrics_) {}
 
   // late_ may still report while the ranks leave, when watch_ is already destroyed.
   ~TrainingRun() { late_.Watch(nullptr); }
@@ -121,6 +121,7 @@ class TrainingRun {
   std::unique_ptr<BatchReader> reader_;
   std::string targets_;
   HostShards shards_;
+  TrainingMetrics metrics_;
   std::optional<TrainingWatch> watch_;  // Outlives inputs_, whose threads report to it.
   TrainingInputs inputs_;
   std::optional<EventLog> events_;
@@ -358,8 +359,14 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
     return ReportDivergence(divergence, inputs_.manifest(), options_.checkpoint_dir,
                             Leads() ? "" : absl::StrCat("-rank-", options_.rank.rank));
   };
-  if (!Leads()) return loop;
+  if (!Leads()) {
+    loop.on_step = [this](const StepReport& report) { metrics_.NoteStep(report); };
+    return loop;
+  }
+  if (checkpoints_.has_value()) metrics_.ExpectCheckpoints();
+  loop.on_checkpoint = [this] { metrics_.NoteCheckpoint(); };
   loop.on_step = [this](const StepReport& report) {
+    metrics_.NoteStep(report);
     events_->Write([&] { return StepEvent(report, inputs_.train().servers()); });
     WriteStep(*board_, report, row_kind());
     progress_->Add(report);

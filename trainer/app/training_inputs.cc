@@ -120,10 +120,11 @@ absl::Status TrainingInputs::OpenTrain(const CheckpointInfo& info, const HostSha
 absl::Status TrainingInputs::StartMetrics() {
   MetricsFlags flags = options_.metrics;
   flags.offset = options_.rank.local_rank;  // Each rank of a host has its own endpoint.
-  PENSTOCK_ASSIGN_OR_RETURN(metrics_,
-                            penstock::StartMetrics(flags, [this](MetricFamilies& families) {
-                              AddLoaderMetrics(loader().stats(), families);
-                            }));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      metrics_, penstock::StartMetrics(flags, [this](MetricFamilies& families) {
+        AddLoaderMetrics(loader().stats(), options_.source.network.tls_files.cert_file, families);
+        training_metrics_.AddTo(families);
+      }));
   if (metrics_ != nullptr) {
     PrintEscaped(stderr, "metrics on http://%s/metrics\n", metrics_->address());
   }

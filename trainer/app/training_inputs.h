@@ -17,6 +17,7 @@
 #include "trainer/app/options.h"
 #include "trainer/app/spec_checks.h"
 #include "trainer/app/stopper.h"
+#include "trainer/app/training_metrics.h"
 #include "trainer/app/training_watch.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/input/loader_input.h"
@@ -30,12 +31,13 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifest(
     const TrainerOptions& options, const v1::DecodeSpec& spec,
     const std::function<absl::Status()>& may_go_on);
 
-// Closes its inputs when the training stops. `options`, `stopper` and the arguments of OpenTrain()
+// Closes its inputs when the training stops. All arguments of its constructor and of OpenTrain()
 // must outlive this object. Not thread-safe.
 class TrainingInputs {
  public:
-  TrainingInputs(const TrainerOptions& options, Stopper& stopper)
-      : options_(options), stopper_(stopper) {}
+  // `metrics` is served with the loader's.
+  TrainingInputs(const TrainerOptions& options, Stopper& stopper, const TrainingMetrics& metrics)
+      : options_(options), stopper_(stopper), training_metrics_(metrics) {}
 
   // Call this first. Polls `may_go_on` meanwhile, and returns its error.
   absl::Status OpenManifest(const std::function<absl::Status()>& may_go_on);
@@ -69,6 +71,7 @@ class TrainingInputs {
 
   const TrainerOptions& options_;
   Stopper& stopper_;
+  const TrainingMetrics& training_metrics_;
   v1::DecodeSpec spec_, eval_spec_;
   std::string spec_name_;                     // The value of SpecChoice::name.
   std::shared_ptr<const Manifest> manifest_;  // Shared with the loaders.

@@ -321,7 +321,9 @@ absl::Status TrainLoop::Judge(const Evaluation& evaluation) {
 absl::Status TrainLoop::Save() {
   if (!unsaved_) return absl::OkStatus();
   unsaved_ = false;
-  return SaveBy(&CheckpointFolder::Save);
+  PENSTOCK_RETURN_IF_ERROR(SaveBy(&CheckpointFolder::Save));
+  if (options_.checkpoints != nullptr && options_.on_checkpoint) options_.on_checkpoint();
+  return absl::OkStatus();
 }
 
 // No rank continues, or ends and thereby ends the others, before rank 0 has written the file.

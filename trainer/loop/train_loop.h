@@ -100,6 +100,7 @@ struct TrainLoopOptions {
 
   std::function<void(const StepReport&)> on_step = {};
   std::function<void(uint64_t step, const Evaluation&)> on_evaluation = {};
+  std::function<void()> on_checkpoint = {};  // Called after this rank has written a checkpoint.
   // Called with the batch on which a training diverges. The result is appended to the error. Unless
   // ranks_differ, no rank ends before the call has returned on all ranks.
   std::function<std::string(const Divergence&)> on_divergence = {};

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from penstock.loader import EvaluationLoader, Loader, evaluate_loader
     from penstock.mapped import MappedLoader
+    from penstock.prometheus import metrics
     from penstock.server import Server
     from penstock.verdict import Verdict
 
@@ -62,6 +63,7 @@ __all__ = [
     "__version__",
     "evaluate_loader",
     "index",
+    "metrics",
     "pack",
 ]
 
@@ -75,6 +77,7 @@ _MODULES = {
     "errors": [name for name in __all__ if name.endswith("Error")],
     "loader": ["EvaluationLoader", "Loader", "evaluate_loader"],
     "mapped": ["MappedLoader"],
+    "prometheus": ["metrics"],
     "server": ["Server"],
     "verdict": ["Verdict"],
 }

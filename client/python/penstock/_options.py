@@ -73,6 +73,8 @@ _VALUES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "threads": ("--threads", _text),
     "memory_budget": ("--memory-budget", _text),
     "connections": ("--connections", _text),
+    "metrics_port": ("--metrics-port", _text),
+    "metrics_listen": ("--metrics-listen", _text),
 }
 # Each keyword with its option and the value with which the option is given.
 _FLAGS: dict[str, tuple[str, bool]] = {

@@ -14,6 +14,8 @@ READY, BATCH, END, ERROR, STATS = 1, 2, 3, 4, 5
 # Messages to the feed.
 START, RELEASE, WAITING, ASK_STATS = 1, 2, 3, 4
 
+WITH_METRICS = 1  # The value of ASK_STATS that also asks for the page of metrics.
+
 # An announcement is a plain tuple, because one is made for every batch. Its fields:
 KIND, GENERATION, SLOT, FLAGS, STEP, EPOCH, POSITION = range(7)
 FIRST_ROW, ROWS, GLOBAL_ROWS, END_EPOCH, END_POSITION = range(7, 12)

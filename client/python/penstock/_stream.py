@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import collections
 import contextlib
+import itertools
 import os
 import threading
 import time
@@ -67,6 +68,8 @@ class BatchStream:
         self._used = self._limit = self._group = 0
         self._stats_arrived = threading.Event()
         self._stats: dict[str, Any] = {}
+        self._metrics = ""
+        self.number = next(_numbers)
         self._batches_before = 0  # Number of batches handed out before the last seek().
         self._rows = 0  # Number of rows handed out.
         self._warned = False
@@ -197,7 +200,9 @@ class BatchStream:
         if self._closed:
             self._feed.close(quiet=True)
             self._check_usable()
-        if self._handshake() != self.ready:
+        ready = self._handshake()
+        self.ready["metrics"] = ready["metrics"]  # Port 0 may have become another one.
+        if ready != self.ready:
             raise FeedError(
                 "the dataset or its spec changed since this Loader was made: make another Loader"
             )
@@ -334,6 +339,7 @@ class BatchStream:
     def _note(self, message: protocol.Message) -> None:
         if message.kind == protocol.STATS:
             self._stats = message.json()
+            self._metrics = self._stats.pop("metrics", self._metrics)
             self._stats_arrived.set()
         elif message.kind == protocol.ERROR and message.generation == 0:
             # The feed did not understand a request.
@@ -372,12 +378,20 @@ class BatchStream:
 
     def feed_stats(self) -> dict[str, Any]:
         """Returns the feed's counters, or the last ones if it does not answer within a second."""
+        self._ask(0)
+        return self._stats
+
+    def metrics_page(self) -> str:
+        """Returns the feed's metrics, or the last ones if it does not answer within a second."""
+        self._ask(protocol.WITH_METRICS)
+        return self._metrics
+
+    def _ask(self, value: int) -> None:
         if self._started and not (self._dead or self._closed or self._forked):
             with contextlib.suppress(Error):
                 self._stats_arrived.clear()
-                self._feed.send(protocol.request(protocol.ASK_STATS, self._generation, 0))
+                self._feed.send(protocol.request(protocol.ASK_STATS, self._generation, value))
                 self._await_stats()
-        return self._stats
 
     def _await_stats(self) -> None:
         deadline = time.monotonic() + _STATS_SECONDS
@@ -446,6 +460,13 @@ class BatchStream:
 
 
 _streams: weakref.WeakSet[BatchStream] = weakref.WeakSet()
+_numbers = itertools.count()
+
+
+def open_streams() -> list[BatchStream]:
+    """Returns the streams of this process that are not closed, in the order of their making."""
+    usable = [stream for stream in list(_streams) if not (stream._closed or stream._forked)]
+    return sorted(usable, key=lambda stream: stream.number)
 
 
 def _abandon_all() -> None:

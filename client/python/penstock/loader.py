@@ -80,6 +80,9 @@ class Loader:
         shm: whether shared memory of servers on this machine is used.
         threads, memory_budget: for "local:". None: all cores and a quarter of the memory, divided
             by `local_size`.
+        metrics_port: serves Prometheus metrics on this port of 127.0.0.1; 0: a free port. The
+            second rank of a machine takes the next port, and so on. None: none. See metrics().
+        metrics_listen: the same, on "HOST:PORT".
         output: the type of tensors: "numpy", "torch" or "jax" arrays. Converting copies nothing.
             JAX has 64-bit numbers only with jax_enable_x64. Without it, an integer that does not
             fit 32 bits raises a ValueError.
@@ -139,6 +142,8 @@ class Loader:
         shm: bool = True,
         threads: int | None = None,
         memory_budget: int | str | None = None,
+        metrics_port: int | None = None,
+        metrics_listen: str | None = None,
         output: Output = "numpy",
         layout: Literal["NHWC", "NCHW"] | None = None,
         copy: Literal["auto", "never", "always"] = "auto",
@@ -154,6 +159,7 @@ class Loader:
         ranks = find_ranks(rank, world_size)
         options |= {"rank": ranks.rank, "world_size": ranks.world_size}
         options["local_size"] = local_size or ranks.local_size
+        options |= _own_ports(ranks.rank % options["local_size"], metrics_port, metrics_listen)
         self._dataset = os.fspath(dataset)
         self._seed = seed
         self._ranks: Ranks = ranks
@@ -266,6 +272,11 @@ class Loader:
         """
         epoch, position, ended = self._stream.place()
         return epoch + (ended or self._steps_of(self.records - position) == 0)
+
+    @property
+    def metrics_address(self) -> str | None:
+        """HOST:PORT where the metrics are served; None without metrics_port and metrics_listen."""
+        return str(self._stream.ready["metrics"]) or None
 
     # Reading.
 
@@ -414,6 +425,18 @@ class Loader:
 
 
 _NOT_OF_FEED = ("self", "dataset", "output", "layout", "copy", "pin")
+
+
+def _own_ports(local_rank: int, port: int | None, listen: str | None) -> dict[str, Any]:
+    """Returns the options of metrics for one of the ranks of this machine."""
+    own: dict[str, Any] = {"metrics_port": port, "metrics_listen": listen}
+    if port:
+        own["metrics_port"] = port + local_rank
+    if listen is not None:
+        host, colon, number = listen.rpartition(":")
+        if number.isdecimal() and int(number) > 0:
+            own["metrics_listen"] = f"{host}{colon}{int(number) + local_rank}"
+    return own
 
 
 def _check_choice(keyword: str, value: Any, choices: Sequence[Any]) -> None:

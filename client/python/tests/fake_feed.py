@@ -105,6 +105,7 @@ class FakeFeed:
             "global_batch_size": self.rows,
             "records": self.records,
             "spec": "fake",
+            "metrics": "",
             "classes": [],
         }
 
