@@ -36,10 +36,10 @@ std::string Footer(const std::string& example) {
 }  // namespace
 
 CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& description,
-                     const std::string& example) {
+                     const std::string& example, const std::string& manual) {
   CLI::App& command = *app.add_subcommand(name, description);
   command.option_defaults()->always_capture_default();
-  command.footer(Footer(example));
+  command.footer(absl::StrCat(Footer(example), "\n\n", manual));
   return command;
 }
 

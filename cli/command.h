@@ -16,8 +16,9 @@ class App;
 
 namespace penstock {
 
-// Adds subcommand `name`, whose --help ends with `example` (command lines, one per line). After
-// parsing the command line, main() runs the subcommand: Run() fills `outcome`.
+// Adds subcommand `name`, whose --help ends with `example` (command lines, one per line). `manual`
+// has blocks "Exit codes:", "Files:" and "Environment:" for its manual page (command_page.cc).
+// After parsing the command line, main() runs the subcommand: Run() fills `outcome`.
 //
 //   void AddPackCommand(CLI::App& app, absl::Status& outcome) {
 //     auto options = std::make_shared<PackOptions>();
@@ -26,7 +27,7 @@ namespace penstock {
 //     OnRun(command, outcome, [options] { return Pack(*options); });
 //   }
 CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& description,
-                     const std::string& example);
+                     const std::string& example, const std::string& manual = "");
 
 // Adds `help`. RunApp() prints the help of the command that its argument names.
 void AddHelpCommand(CLI::App& app);

@@ -69,7 +69,13 @@ constexpr char kExample[] =
     "  penstock stream /data/chess --servers 127.0.0.1:7070 --steps 100\n\n"
     "SIGTERM, SIGHUP or Ctrl-C drains the server: it tells its streams, refuses new ones, answers\n"
     "outstanding requests, and ends with the last stream or after --grace. A second Ctrl-C, a\n"
-    "second or more after the first signal, ends it at once. SIGUSR1 has no effect.";
+    "second or more after the first signal, ends it at once. SIGUSR1 has no effect.\n\n"
+    "Exit codes:\n"
+    "  0: A signal drained it, and its clients have their answers.\n"
+    "  3: It did not end in time; its log says \"ended by force\".\n"
+    "  128 + N: Signal N came before it served, or was the second Ctrl-C.\n\n"
+    "Files:\n"
+    "  /etc/penstock/server.conf: The options of the systemd unit (--config).";
 
 void AddServingOptions(CLI::App& app, Flags& flags) {
   app.option_defaults()->group("Options");

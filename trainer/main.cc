@@ -41,7 +41,20 @@ constexpr char kExample[] =
     "  penstock index data --holdout 5%\n"
     "  penstock-train data --servers 10.0.0.1:7070,10.0.0.2:7070 \\\n"
     "      --model tiny --epochs 4 --lr 1e-3 --lr-schedule cosine \\\n"
-    "      --warmup-steps 20 --checkpoint-dir checkpoints";
+    "      --warmup-steps 20 --checkpoint-dir checkpoints\n\n"
+    "Exit codes:\n"
+    "  0: The training is complete, or SIGTERM, SIGHUP or SIGUSR1 stopped it and it saved a "
+    "checkpoint (--stopped-exit-code changes the latter).\n"
+    "  130: Ctrl-C stopped it and it saved a checkpoint.\n"
+    "  128 + N: A second signal N stopped it; nothing was saved.\n\n"
+    "Files:\n"
+    "  DIR/step-000000100.ckpt: A checkpoint in the folder of --checkpoint-dir.\n"
+    "  DIR/best.ckpt: The weights with the lowest held-out loss.\n\n"
+    "Environment:\n"
+    "  RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE: This rank and the number of ranks, as "
+    "torchrun sets them. Those of Open MPI, Slurm and PMI are known too.\n"
+    "  PENSTOCK_RENDEZVOUS: Where ranks meet, unless --rendezvous is given.\n"
+    "  PENSTOCK_CUDA_LIBS: Folder of CUDA's libraries.";
 
 int Run(penstock::TrainerOptions options) {
   absl::Status valid = penstock::Complete(options);

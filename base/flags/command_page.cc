@@ -141,10 +141,35 @@ void AddCommands(const CLI::App& app, CommandPage& page) {
   }
 }
 
-// The footer of an App is "Example:" and indented lines of a shell, or a paragraph, or both with an
-// empty line between.
+// Parses lines "  TERM: MEANING".
+std::vector<ManualEntry> EntriesOf(absl::string_view lines) {
+  std::vector<ManualEntry> entries;
+  for (absl::string_view line : absl::StrSplit(lines, '\n')) {
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(absl::StripLeadingAsciiWhitespace(line), absl::MaxSplits(": ", 1));
+    entries.push_back({parts.first, parts.second});
+  }
+  return entries;
+}
+
+bool AddManualSection(absl::string_view block, CommandPage& page) {
+  if (absl::ConsumePrefix(&block, "Exit codes:\n")) {
+    page.exit_codes = EntriesOf(block);
+  } else if (absl::ConsumePrefix(&block, "Files:\n")) {
+    page.files = EntriesOf(block);
+  } else if (absl::ConsumePrefix(&block, "Environment:\n")) {
+    page.environment = EntriesOf(block);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// The footer of an App has blocks with an empty line between: "Example:" and indented lines of a
+// shell; "Exit codes:", "Files:" or "Environment:" and indented lines for the manual; paragraphs.
 void AddFooter(const std::string& footer, CommandPage& page) {
   for (absl::string_view block : absl::StrSplit(footer, "\n\n", absl::SkipEmpty())) {
+    if (AddManualSection(block, page)) continue;
     if (!absl::ConsumePrefix(&block, "Example:\n")) {
       page.notes.push_back(OneLine(block));
       continue;

@@ -41,6 +41,12 @@ struct CommandGroup {
   std::vector<CommandSummary> commands;
 };
 
+// A term and what it means, in a section that only the manual has.
+struct ManualEntry {
+  std::string term;
+  std::string meaning;
+};
+
 struct CommandPage {
   std::string name;         // "penstock stream".
   std::string description;  // One paragraph without line breaks.
@@ -49,6 +55,9 @@ struct CommandPage {
   std::vector<CommandGroup> commands;
   std::vector<std::string> examples;  // Lines of a shell.
   std::vector<std::string> notes;     // Paragraphs, one line each.
+  // Exit codes with a meaning of their own, files, and environment variables besides those of
+  // options.
+  std::vector<ManualEntry> exit_codes, files, environment;
 };
 
 // Arguments come first, then the groups of options in one order for all commands. Options of the

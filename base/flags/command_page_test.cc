@@ -31,18 +31,22 @@ class CommandPageTest : public ::testing::Test {
     pour.add_option("--cups", cups_, "How many cups to fill before the jug is put down again")
         ->group("Data");
     pour.add_flag("--insecure", insecure_, "Pour without a lid");
+    pour.add_flag("--lid", lid_, "Put a lid on")->envname("LID");
     pour.add_option("--secret", secret_, "Of nobody's concern")->group("");
     pour.add_option("jug", jug_, "The jug")->required();
     pour.footer(
         "Example:\n  tool pour --cups 3 \\\n      jug\n\n"
-        "A jug that is empty is put down at once, and the cups that are still empty stay\nso.");
+        "A jug that is empty is put down at once, and the cups that are still empty stay\nso.\n\n"
+        "Exit codes:\n  1: The jug broke: look out.\n  3: The jug is empty.\n\n"
+        "Files:\n  jug.txt: How to pour.\n\n"
+        "Environment:\n  THIRST: How many cups are wanted.");
     page_ = DescribeCommand(pour);
   }
 
   CLI::App app_;
   std::string speed_ = "slow", output_, jug_, secret_;
   uint32_t cups_ = 2;
-  bool insecure_ = false;
+  bool insecure_ = false, lid_ = false;
   CommandPage page_;
 };
 
@@ -111,6 +115,14 @@ TEST_F(CommandPageTest, ManPagesAreRoff) {
   EXPECT_THAT(page, HasSubstr(".SS Data\n.TP\n.B \\-\\-cups N\n"));
   EXPECT_THAT(page, HasSubstr(".SH EXAMPLES\n.nf\ntool pour \\-\\-cups 3 \\e\n    jug\n.fi\n"
                               ".SH NOTES\n.PP\nA jug that is empty"));
+  EXPECT_THAT(page, HasSubstr(".SH FILES\n.TP\n.B jug.txt\nHow to pour.\n"));
+  EXPECT_THAT(page, HasSubstr(".SH ENVIRONMENT\n.TP\n.B LID\nThe value of \\-\\-lid if it "
+                              "is not given.\n.TP\n.B THIRST\nHow many cups are wanted.\n"));
+  EXPECT_THAT(page,
+              HasSubstr(".TP\n.B 1\nThe jug broke: look out.\n.TP\n.B 3\nThe jug is empty.\n"));
+  EXPECT_THAT(page, HasSubstr(".SH EXIT STATUS\n.TP\n.B 0\nThe program did its work.\n"));
+  EXPECT_THAT(page, Not(HasSubstr("It failed")));
+  EXPECT_THAT(HelpText(page_, 80), Not(HasSubstr("jug.txt")));
   EXPECT_THAT(page, HasSubstr(".SH SEE ALSO\n.BR tool (1)\n"));
 }
 

@@ -1,5 +1,7 @@
 #include "base/flags/man_page.h"
 
+#include <vector>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -39,6 +41,41 @@ void AddNotes(const CommandPage& page, std::string& text) {
   for (const std::string& note : page.notes) absl::StrAppend(&text, ".PP\n", Line(note));
 }
 
+void AddEntries(absl::string_view title, const std::vector<ManualEntry>& entries,
+                std::string& text) {
+  if (!entries.empty()) absl::StrAppend(&text, ".SH ", title, "\n");
+  for (const ManualEntry& entry : entries) {
+    absl::StrAppend(&text, ".TP\n.B ", Line(entry.term), Line(entry.meaning));
+  }
+}
+
+// The codes of every program, unless the command has its own meaning for one.
+std::vector<ManualEntry> ExitCodes(const CommandPage& page) {
+  std::vector<ManualEntry> codes = {
+      {"0", "The program did its work."},
+      {"1", "It failed; the last line on stderr says why."},
+      {"2", "The options are wrong; nothing was done."},
+      {"128 + N", "Signal N stopped it: 130 after Ctrl-C, 143 after SIGTERM."}};
+  for (const ManualEntry& own : page.exit_codes) {
+    std::erase_if(codes, [&own](const ManualEntry& code) { return code.term == own.term; });
+    codes.push_back(own);
+  }
+  return codes;
+}
+
+std::vector<ManualEntry> Variables(const CommandPage& page) {
+  std::vector<ManualEntry> variables;
+  for (const OptionGroup& group : page.groups) {
+    for (const OptionRow& row : group.options) {
+      if (row.variable.empty()) continue;
+      variables.push_back(
+          {row.variable, absl::StrCat("The value of ", row.names.back(), " if it is not given.")});
+    }
+  }
+  variables.insert(variables.end(), page.environment.begin(), page.environment.end());
+  return variables;
+}
+
 void AddSeeAlso(const CommandPage& page, const std::vector<CommandPage>& pages, std::string& text) {
   std::string names;
   for (const CommandPage& other : pages) {
@@ -73,6 +110,9 @@ std::string ManPage(const CommandPage& page, const std::vector<CommandPage>& pag
   }
   AddExamples(page, text);
   AddNotes(page, text);
+  AddEntries("EXIT STATUS", ExitCodes(page), text);
+  AddEntries("FILES", page.files, text);
+  AddEntries("ENVIRONMENT", Variables(page), text);
   AddSeeAlso(page, pages, text);
   return text;
 }

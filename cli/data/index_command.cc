@@ -385,7 +385,11 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
       "penstock index data --holdout 5%\n"
       "penstock index data/*.tfrecord --verify --exclude-corrupt\n"
       "penstock index photos --format image-folder\n"
-      "penstock index cifar-10-batches-bin --format fixed --record-bytes 3073");
+      "penstock index cifar-10-batches-bin --format fixed --record-bytes 3073",
+      "Exit codes:\n"
+      "  1: It failed; with --verify or --statistics also if there is damage.\n\n"
+      "Files:\n"
+      "  DATASET/manifest.pb: The manifest, unless --output names another file.");
   command.group("Make data");
   auto flags = std::make_shared<IndexFlags>();
   IndexOptions& index = flags->index;

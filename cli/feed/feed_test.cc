@@ -217,7 +217,8 @@ TEST_F(FeedSessionTest, WaitsAreTheConsumersAlone) {
 
 TEST_F(FeedSessionTest, CountsTheWaitsOfTheConsumer) {
   Start(1);
-  EXPECT_EQ(Next().message.kind, ToConsumer::kBatch);
+  const Received first = Next();
+  EXPECT_EQ(first.message.kind, ToConsumer::kBatch);
   session_->NoteWaiting(1, 0);  // Its batch is on its way.
   EXPECT_EQ(session_->stats().wait, absl::ZeroDuration());
   const auto counted = [this] {
@@ -227,7 +228,7 @@ TEST_F(FeedSessionTest, CountsTheWaitsOfTheConsumer) {
   while (counted() < kSlots) sched_yield();
   session_->NoteWaiting(1, kSlots);  // No slot is free.
   while (session_->stats().wait == absl::ZeroDuration()) sched_yield();
-  EXPECT_THAT(session_->Release(1, 0), IsOk());
+  EXPECT_THAT(session_->Release(1, first.message.slot), IsOk());
   while (counted() < kSlots + 1) sched_yield();
   const absl::Duration waited = session_->stats().wait;
   EXPECT_GT(waited, absl::ZeroDuration());

@@ -144,7 +144,14 @@ void AddLaunchCommand(CLI::App& app, absl::Status& outcome, LaunchLine line) {
       "penstock launch -np 4 -- penstock-train data --servers node9:7070\n"
       "penstock launch -np 4 -H node1:2,node2:2 -- \\\n"
       "    penstock-train data --servers node9:7070\n"
-      "penstock launch --check-build");
+      "penstock launch --check-build",
+      "Exit codes:\n"
+      "  N: The code of the first rank that did not end with 0; 128 + N if signal N ended it.\n\n"
+      "Environment:\n"
+      "  PATH: Where mpirun, srun and the program are found. Passed on to all ranks, as are "
+      "LD_LIBRARY_PATH, PYTHONPATH and every PENSTOCK_ variable.\n"
+      "  SLURM_JOB_ID: Set in a Slurm allocation; ranks on several hosts are then started with "
+      "srun.");
   command.group("Run");
   auto flags = std::make_shared<LaunchFlags>();
   flags->line = std::move(line);

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -139,11 +140,24 @@ void RankProcesses::Execute(size_t rank, const int (&out)[2], const int (&err)[2
   _exit(127);
 }
 
+int RankProcesses::WaitMs() const {
+  constexpr int kPollMs = 100;
+  if (kill_at_.has_value() || running_.empty() || end_.signal != 0) return kPollMs;
+  return tell_quiet_ ? kPollMs : -1;
+}
+
+void RankProcesses::TellOfQuiet() {
+  if (!tell_quiet_ || Clock::now() < *quiet_at_) return;
+  std::exchange(tell_quiet_, nullptr)();
+}
+
 absl::Status RankProcesses::Loop() {
+  quiet_at_ = Clock::now() + quiet_after_;
   while (!groups_.empty()) {
-    const bool wakes_by_itself = !kill_at_.has_value() && !running_.empty();
-    PENSTOCK_RETURN_IF_ERROR(MoveLines(wakes_by_itself ? -1 : 100).status());
+    PENSTOCK_RETURN_IF_ERROR(MoveLines(WaitMs()).status());
+    TellOfQuiet();
     Reap();
+    AdoptOrphans();
     ForgetEmptyGroups();
     EndWhatIsLeft();
     if (kill_at_.has_value() && Clock::now() >= *kill_at_) {
@@ -228,6 +242,7 @@ void RankProcesses::ReadPipe(Pipe& pipe) {
 }
 
 void RankProcesses::Tell(const Pipe& pipe, absl::string_view line) {
+  tell_quiet_ = nullptr;
   KeptLines& kept = kept_[pipe.rank];
   if (pipe.is_error && kept.first_error_lines.size() < kFirstErrorLines) {
     kept.first_error_lines.emplace_back(kept.count, line);
@@ -275,6 +290,19 @@ void RankProcesses::ForgetEmptyGroups() {
   std::erase_if(groups_, [this](pid_t group) {
     return !running_.contains(group) && kill(-group, 0) != 0 && errno == ESRCH;
   });
+}
+
+// Finds the processes that ranks started in other groups. This process becomes their parent when
+// theirs has ended. If the ranks were told to end, these are told now.
+void RankProcesses::AdoptOrphans() {
+  if (!running_.empty() && !kill_at_.has_value() && end_.signal == 0) return;
+  std::ifstream children("/proc/thread-self/children");
+  for (pid_t child; children >> child;) {
+    const pid_t group = getpgid(child);
+    if (running_.contains(child) || group <= 0 || group == getpgrp()) continue;
+    const bool is_new = groups_.insert(group).second;
+    if (is_new && (kill_at_.has_value() || end_.signal != 0)) kill(-group, SIGTERM);
+  }
 }
 
 // Ends the processes that ranks have started, once all ranks have ended, because nobody else would

@@ -42,7 +42,8 @@ struct RanksEnd {
 // SIGTERM.
 //
 // The first rank that fails ends the others: by SIGTERM, and after `grace` by SIGKILL. Processes
-// that ranks leave behind are ended in the same way. If this process dies, ranks get SIGTERM, or
+// that ranks leave behind are ended in the same way, also those in groups of their own (mpirun's
+// ssh). If this process dies, ranks get SIGTERM, or
 // the signal that PassOn() sets for it.
 //
 // Ranks wait for a slow reader of their output, but signals do not: once ranks are told to end,
@@ -65,6 +66,12 @@ class RankProcesses {
 
   // Passes `signal` on as the signal `as`, for programs that end on another signal.
   void PassOn(int signal, int as) { passed_on_as_[signal] = as; }
+
+  // Calls `tell` once if no rank has printed a line `after` the start.
+  void TellIfQuiet(std::chrono::milliseconds after, std::function<void()> tell) {
+    quiet_after_ = after;
+    tell_quiet_ = std::move(tell);
+  }
 
   // Lines that the sink adds to `output` are written when possible. While `output` is full, ranks
   // are not read. `output` must outlive Run().
@@ -107,7 +114,11 @@ class RankProcesses {
   void Reap();
   void Ended(pid_t pid, int status);
   void ForgetEmptyGroups();
+  void AdoptOrphans();
   void EndWhatIsLeft();
+  // Returns how long to wait for an event; -1: without end.
+  int WaitMs() const;
+  void TellOfQuiet();
   void SendToAll(int signal);
   int PassedOnAs(int signal) const;
   void Drain();
@@ -119,12 +130,15 @@ class RankProcesses {
   int signals_ = -1;  // A signalfd.
   StopSignals stop_signals_;
   std::map<pid_t, size_t> running_;
-  std::set<pid_t> groups_;  // Groups of running ranks, and of ranks that left processes behind.
+  std::set<pid_t> groups_;  // Groups of running ranks, and of processes that ranks left behind.
   std::map<int, int> passed_on_as_;
   std::vector<Pipe> pipes_;
   std::vector<LineOutput*> outputs_;
   std::vector<KeptLines> kept_;
   RanksEnd end_;
+  std::chrono::milliseconds quiet_after_{};
+  std::function<void()> tell_quiet_;  // Empty once a line came or it was called.
+  std::optional<Clock::time_point> quiet_at_;
   bool first_was_killed_ = false;
   bool sent_kill_ = false;
   std::optional<Clock::time_point> kill_at_;

@@ -1,6 +1,8 @@
 #include "cli/launch/rank_processes.h"
 
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <thread>
@@ -139,6 +141,45 @@ TEST_F(RankProcessesTest, WhatRanksLeaveBehindIsEnded) {
   ASSERT_THAT(lines_, SizeIs(1));
   const int left = std::stoi(lines_[0].substr(std::string("0 out ").size()));
   EXPECT_NE(kill(left, 0), 0);
+}
+
+TEST_F(RankProcessesTest, WhatRanksLeaveBehindInOtherGroupsIsEnded) {
+  on_line_ = [](absl::string_view line) {
+    if (line == "ready") kill(getpid(), SIGUSR1);
+  };
+  // The rank ends on the signal, and leaves a process that got none, like mpirun and its ssh.
+  const std::string script = "trap 'exit 0' USR1; setsid sleep 600 & echo $!; echo ready; wait";
+  Run(script, 1);
+  ASSERT_THAT(lines_, SizeIs(2));
+  const pid_t left = std::stoi(lines_[0].substr(strlen("0 out ")));
+  EXPECT_EQ(kill(left, 0), -1);
+  on_line_ = nullptr;
+  lines_.clear();
+  Run("setsid sleep 600 & echo $!", 1);
+  EXPECT_EQ(kill(std::stoi(lines_[0].substr(strlen("0 out "))), 0), -1);
+}
+
+TEST_F(RankProcessesTest, SilenceIsTold) {
+  char name[] = "/tmp/penstock-quiet-XXXXXX";
+  close(mkstemp(name));
+  RankProcesses processes(
+      {"/bin/sh", "-c", absl::StrCat("while [ -e ", name, " ]; do sleep 0.01; done")},
+      {{{"PATH", "/usr/bin:/bin"}}}, [](size_t, bool, absl::string_view) {});
+  int told = 0;
+  processes.TellIfQuiet(std::chrono::milliseconds(50), [&] {
+    ++told;
+    unlink(name);
+  });
+  EXPECT_FALSE(processes.Run().value().failure.has_value());
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(RankProcessesTest, SilenceIsNotToldAfterALine) {
+  bool printed = false;
+  RankProcesses processes({"/bin/sh", "-c", "echo here; sleep 0.5"}, {{{"PATH", "/usr/bin:/bin"}}},
+                          [&](size_t, bool, absl::string_view) { printed = true; });
+  processes.TellIfQuiet(std::chrono::milliseconds(200), [&] { EXPECT_FALSE(printed); });
+  EXPECT_FALSE(processes.Run().value().failure.has_value());
 }
 
 TEST_F(RankProcessesTest, OneThatWritesWithoutAPauseHearsSignals) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <utility>
 
@@ -130,6 +131,14 @@ absl::StatusOr<RanksEnd> RunAndPrint(RankProcesses& processes, Outputs& outputs)
   return end;
 }
 
+std::string NamesOf(const std::vector<LaunchHost>& hosts) {
+  constexpr size_t kMostNames = 4;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(hosts.size(), kMostNames); ++i) names.push_back(hosts[i].name);
+  if (hosts.size() > kMostNames) names.push_back(absl::StrCat(hosts.size() - kMostNames, " more"));
+  return absl::StrJoin(names, ", ");
+}
+
 absl::StatusOr<std::vector<std::string>> RemoteLine(const LaunchFlags& flags,
                                                     const std::string& launcher,
                                                     std::vector<LaunchHost> hosts,
@@ -211,6 +220,15 @@ absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& 
   RankProcesses processes(line, {environment}, Print(flags, launcher, files, outputs));
   // On SIGTERM both launchers kill their ranks, mpirun a second later. They pass SIGUSR1 on.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) processes.PassOn(signal, SIGUSR1);
+  constexpr std::chrono::seconds kQuiet(5);
+  processes.TellIfQuiet(kQuiet, [&] {
+    PrintEscaped(
+        stderr, "penstock launch: no rank has printed anything for %d s; %s starts them on %s%s\n",
+        kQuiet.count(), launcher, NamesOf(hosts),
+        launcher == "mpirun"
+            ? absl::StrCat(" by ssh. If that takes long, try: ssh ", hosts.back().name, " true")
+            : ". If that takes long, try: squeue --steps");
+  });
   return RunAndPrint(processes, outputs);
 }
 

@@ -98,7 +98,10 @@ void AddPackCommand(CLI::App& app, absl::Status& outcome) {
       "penstock pack --from tfrecord old/*.gz -o data --compression zstd\n"
       "penstock pack products.csv -o data --columns id:int64,price:float,name\n"
       "penstock pack images.npy labels.npy -o data --name train\n"
-      "penstock pack --from chess-tsv positions.tsv -o data --seed 1");
+      "penstock pack --from chess-tsv positions.tsv -o data --seed 1",
+      "Files:\n"
+      "  DIR/NAME-00000-of-00004.tfrecord: A shard; --compression adds .gz or .zst.\n"
+      "  DIR/manifest.pb: Their manifest.");
   command.group("Make data");
   auto options = std::make_shared<PackOptions>();
   ShardOptions& shards = options->shards;

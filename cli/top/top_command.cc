@@ -175,7 +175,11 @@ void AddTopCommand(CLI::App& app, absl::Status& outcome) {
       "and clients each second until Ctrl-C. docs/guides/watching.md explains the columns.",
       "penstock top --servers 10.0.0.1:7070,10.0.0.2:7070\n"
       "penstock top --servers 127.0.0.1:7070 --once --json - | \\\n"
-      "    jq '.servers[].rows_per_second'");
+      "    jq '.servers[].rows_per_second'",
+      "Exit codes:\n"
+      "  0: It showed all servers, or Ctrl-C ended the live table.\n"
+      "  1: With --once a server did not answer, or a name or file of --servers could not be "
+      "read.");
   command.group("Run");
   auto flags = std::make_shared<TopFlags>();
   command

@@ -386,10 +386,11 @@ TEST_F(LoaderTest, NamesNoServerOnceEverythingIsFetched) {
   EXPECT_THAT(loader->Next(batch), IsOkAndHolds(true));
   EXPECT_EQ(loader->stats().servers.size(), 1u);
   while (loader->Next(batch).value()) continue;
-  EXPECT_FALSE(loader->stats().servers[0].named);
+  const LoaderStats stats = loader->stats();
+  EXPECT_FALSE(stats.servers[0].named);
   uint64_t waits = 0;
-  for (const uint64_t count : loader->stats().waits.counts()) waits += count;
-  EXPECT_EQ(waits, loader->stats().batches + 1);  // The last call found the end.
+  for (const uint64_t count : stats.waits.counts()) waits += count;
+  EXPECT_EQ(waits, stats.batches + 1);  // The last call found the end.
 }
 
 TEST_F(LoaderTest, ItsShapeIsKnownBeforeItIsOpened) {

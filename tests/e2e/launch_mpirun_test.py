@@ -100,6 +100,20 @@ class LaunchMpirunTest(RanksTestCase):
         self.assertEqual(sorted(path.read_text() for path in folder.glob("*/rank.*/stdout")),
                          ["[1,0]<stdout>:hi\n", "[1,1]<stdout>:hi\n"])
 
+    def test_hosts_that_do_not_answer_are_told_and_leave_no_ssh(self):
+        ssh = self.folder / "ssh"
+        ssh.write_text(f"#!/bin/sh\necho $$ >>{self.folder}/pids\nexec sleep 600\n")
+        ssh.chmod(0o755)
+        job = self.start_rank([BIN / "penstock", "launch", "-H", "192.0.2.1:1,192.0.2.2:1", "--",
+                               "true"],
+                              env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"})
+        self.wait_for(lambda: "ssh 192.0.2.2 true" in job.err, job)
+        self.assertIn("mpirun starts them on 192.0.2.1, 192.0.2.2", job.err)
+        job.process.send_signal(signal.SIGINT)
+        job.wait()
+        pids = (self.folder / "pids").read_text().split()
+        self.assertEqual([pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()], [])
+
     def test_signals_save_and_end_well(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             with self.subTest(number):

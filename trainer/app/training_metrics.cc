@@ -30,10 +30,10 @@ void TrainingMetrics::AddTo(MetricFamilies& families) const {
   families.AddHistogram("penstock_trainer_step_seconds",
                         "Time of each step, including its wait for input.", steps_);
   if (!saved_.has_value()) return;
-  families.AddGauge("penstock_trainer_checkpoint_age_seconds",
-                    "Time since this run saved its last checkpoint, or since it began.",
-                    absl::ToDoubleSeconds(
-                        absl::FromChrono(std::chrono::steady_clock::now() - *saved_)));
+  families.AddGauge(
+      "penstock_trainer_checkpoint_age_seconds",
+      "Time since this run saved its last checkpoint, or since it began.",
+      absl::ToDoubleSeconds(absl::FromChrono(std::chrono::steady_clock::now() - *saved_)));
 }
 
 }  // namespace penstock
