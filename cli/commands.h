@@ -17,6 +17,7 @@ void AddInspectCommand(CLI::App& app, absl::Status& outcome);
 // `line` has the program to start and the options that CLI11 must not parse.
 void AddLaunchCommand(CLI::App& app, absl::Status& outcome, LaunchLine line);
 void AddPackCommand(CLI::App& app, absl::Status& outcome);
+void AddSizeCommand(CLI::App& app, absl::Status& outcome);
 void AddStreamCommand(CLI::App& app, absl::Status& outcome);
 void AddTopCommand(CLI::App& app, absl::Status& outcome);
 void AddWhichCommand(CLI::App& app, absl::Status& outcome);

@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   penstock::AddWhichCommand(app, outcome);
   penstock::AddStreamCommand(app, outcome);
   penstock::AddBenchCommand(app, outcome);
+  penstock::AddSizeCommand(app, outcome);
   penstock::LaunchLine line = penstock::SplitLaunchLine({argv + 1, argv + argc});
   const std::vector<std::string> words = std::move(line.arguments);
   penstock::AddLaunchCommand(app, outcome, std::move(line));

@@ -19,7 +19,7 @@ PAGES = {
              ["penstock index", "penstock inspect", "penstock decode", "penstock pack", "penstock chess generate"],
              []),
     "reading": ("Options of the commands that read from servers",
-                ["penstock stream", "penstock bench", "penstock which", "penstock feed", "penstock top"],
+                ["penstock stream", "penstock bench", "penstock which", "penstock feed", "penstock size", "penstock top"],
                 ["penstock stream", "penstock bench", "penstock which", "penstock feed"]),
     "server": ("Options of `penstock-server`", ["penstock-server"], []),
     "training": ("Options of `penstock-train`",
