@@ -55,8 +55,10 @@ void AddSizeCommand(CLI::App& app, absl::Status& outcome) {
       app, "size",
       "Compute the servers, network, storage and memory that a training needs. It reads no data: "
       "measure the cost of a row with `penstock bench`. docs/guides/sizing.md has examples.",
-      "penstock size --rows-per-second 20000000 --spec chess --dtype packed --server-cpu 0.093\n"
-      "penstock size --rows-per-second 20000 --spec images-train --server-cpu 2400 --tls");
+      "penstock size --rows-per-second 20000000 --server-cpu 0.093 \\\n"
+      "    --spec chess --dtype packed\n"
+      "penstock size --rows-per-second 20000 --server-cpu 1110 \\\n"
+      "    --spec images-train --tls");
   command.group("Run");
   auto flags = std::make_shared<SizeFlags>();
   FleetNeed& need = flags->need;
@@ -77,10 +79,12 @@ void AddSizeCommand(CLI::App& app, absl::Status& outcome) {
       ->check(WholeNumber(1, 1 << 16));
   command.add_flag("--tls", need.tls, "Add what TLS takes");
   command.option_defaults()->group("Data");
-  command.add_option("--spec", flags->spec, "Built-in decode spec, or a file");
+  command.add_option("--spec", flags->spec, "Built-in decode spec, or a file")->type_name("SPEC");
   command.add_option("--dtype", flags->dtype, "Wire dtype of unpacked bits")
       ->check(CLI::IsMember({"packed", "i8", "bf16", "f32", "f64"}));
-  command.add_option("--record-bytes", flags->record_bytes, "Bytes of a record in its file; 0: unknown")
+  command
+      .add_option("--record-bytes", flags->record_bytes,
+                  "Bytes of a record in its file; 0: unknown")
       ->type_name("SIZE");
   command.add_option("--records", need.records, "Records of the dataset; 0: unknown")
       ->check(Number(0));
