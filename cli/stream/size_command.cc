@@ -81,7 +81,8 @@ void AddSizeCommand(CLI::App& app, absl::Status& outcome) {
   command.option_defaults()->group("Data");
   command.add_option("--spec", flags->spec, "Built-in decode spec, or a file")->type_name("SPEC");
   command.add_option("--dtype", flags->dtype, "Wire dtype of unpacked bits")
-      ->check(CLI::IsMember({"packed", "i8", "bf16", "f32", "f64"}));
+      ->check(CLI::IsMember({"packed", "i8", "bf16", "f32", "f64"}))
+      ->type_name("DTYPE");
   command
       .add_option("--record-bytes", flags->record_bytes,
                   "Bytes of a record in its file; 0: unknown")
