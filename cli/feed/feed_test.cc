@@ -1,12 +1,10 @@
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -213,30 +211,6 @@ TEST_F(FeedSessionTest, WaitsAreTheConsumersAlone) {
   EXPECT_GT(stats["rows"], 0);
   EXPECT_THAT(stats["servers"], SizeIs(1));
   EXPECT_FALSE(stats.contains("metrics"));
-}
-
-TEST_F(FeedSessionTest, CountsTheWaitsOfTheConsumer) {
-  Start(1);
-  const Received first = Next();
-  EXPECT_EQ(first.message.kind, ToConsumer::kBatch);
-  session_->NoteWaiting(1, 0);  // Its batch is on its way.
-  EXPECT_EQ(session_->stats().wait, absl::ZeroDuration());
-  const auto counted = [this] {
-    const auto counts = session_->stats().waits.counts();
-    return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
-  };
-  while (counted() < kSlots) sched_yield();
-  session_->NoteWaiting(1, kSlots);  // No slot is free.
-  while (session_->stats().wait == absl::ZeroDuration()) sched_yield();
-  EXPECT_THAT(session_->Release(1, first.message.slot), IsOk());
-  while (counted() < kSlots + 1) sched_yield();
-  const absl::Duration waited = session_->stats().wait;
-  EXPECT_GT(waited, absl::ZeroDuration());
-  EXPECT_EQ(waited, session_->stats().waits.sum());
-  session_->NoteWaiting(1, kSlots);  // This wait has ended.
-  EXPECT_EQ(session_->stats().wait, waited);
-  Start(2);
-  EXPECT_LT(session_->stats().wait, waited);
 }
 
 TEST_F(FeedSessionTest, GivesItsMetricsOnRequest) {
