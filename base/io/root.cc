@@ -66,7 +66,11 @@ int OpenPartByPart(int root, const std::string& path) {
                   kOpenFlags | O_NOFOLLOW);
 }
 
-absl::Status RootOpenError(int error_number, absl::string_view path) {
+absl::Status RootOpenError(int error_number, absl::string_view path, bool follows_links) {
+  if (error_number == ELOOP && follows_links) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, ": too many links on this path, which probably form a loop"));
+  }
   if (error_number == EXDEV || error_number == ELOOP) {
     return absl::PermissionDeniedError(
         absl::StrCat(path, ": a link on this path leads out of the data root"));
@@ -98,7 +102,7 @@ absl::StatusOr<std::unique_ptr<FileSource>> Root::OpenFile(absl::string_view pat
     walk = fd < 0 && (errno == ENOSYS || errno == EPERM);
   }
   if (walk) fd = OpenPartByPart(fd_.get(), name);
-  if (fd < 0) return RootOpenError(errno, path);
+  if (fd < 0) return RootOpenError(errno, path, !walk);
   return FileSource::FromDescriptor(UniqueFd(fd), std::move(name));
 }
 

@@ -80,6 +80,15 @@ TEST(RootOpenTest, FollowsLinksThatStayBeneath) {
   EXPECT_OK(root.OpenFile("link"));
 }
 
+TEST(RootOpenTest, NamesALoopOfLinks) {
+  TempFolder folder;
+  ASSERT_EQ(::symlink("b", folder.File("a").c_str()), 0);
+  ASSERT_EQ(::symlink("a", folder.File("b").c_str()), 0);
+  ASSERT_OK_AND_ASSIGN(const Root root, Root::Open(folder.path()));
+  EXPECT_THAT(root.OpenFile("a"),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("form a loop")));
+}
+
 TEST(RootOpenTest, RefusesAFile) {
   TempFolder folder;
   EXPECT_THAT(Root::Open(folder.Write("file", "x")),
