@@ -125,6 +125,17 @@ TEST_P(CompressedScanTest, AMemberThatCannotBeReadTakesTheRestWithIt) {
   EXPECT_FALSE(scan.damage.listed()[0].all_counted);
 }
 
+TEST(ShardScanTest, ZstdMayBeginWithASkippableFrame) {
+  for (const uint8_t kind : {0x50, 0x5f}) {
+    std::vector<uint8_t> bytes = {kind, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 'i', 'n', 'f', 'o'};
+    const std::vector<uint8_t> members = Members(Compression::kZstd, 10, 2);
+    bytes.insert(bytes.end(), members.begin(), members.end());
+    ASSERT_OK_AND_ASSIGN(const ShardScan scan, ScanShard(MemorySource("s", bytes), Target(1000)));
+    EXPECT_EQ(scan.container, Container::kZstd);
+    EXPECT_EQ(Records(scan), 20u);
+  }
+}
+
 TEST(ShardScanTest, ZerosBehindTheLastGzipMemberArePadding) {
   const std::vector<uint8_t> members = Members(Compression::kGzip, 3, 5);
   for (const size_t zeros : {1, 512, 2 << 20}) {

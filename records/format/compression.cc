@@ -87,6 +87,10 @@ Compression DetectCompression(std::span<const uint8_t> head) {
   if (HasValidFrameHeader(head)) return Compression::kNone;
   if (StartsWith(head, {0x1f, 0x8b})) return Compression::kGzip;
   if (StartsWith(head, {0x28, 0xb5, 0x2f, 0xfd})) return Compression::kZstd;
+  // A skippable frame, which pzstd and others put before the data.
+  if (head.size() >= 4 && head[0] >> 4 == 5 && StartsWith(head.subspan(1), {0x2a, 0x4d, 0x18})) {
+    return Compression::kZstd;
+  }
   return Compression::kNone;
 }
 
