@@ -7,6 +7,7 @@
 #include <span>
 
 #include "absl/status/statusor.h"
+#include "base/io/byte_source.h"
 
 namespace penstock {
 
@@ -37,6 +38,13 @@ class RecordCutter {
   // kResourceExhausted: a limit of the container is exceeded.
   // Messages name the cause and its place, in bytes from the front of `bytes`.
   virtual absl::StatusOr<Cut> Next(std::span<const uint8_t> bytes, bool at_end) = 0;
+
+  // Checks the end of a whole file, after a kEnd for the bytes from offset `begin` on. Chunks have
+  // no such end.
+  // kDataLoss: the file lacks the mark that ends its container, or something follows the mark.
+  virtual absl::Status CheckEnd(const ByteSource& /*file*/, uint64_t /*begin*/) const {
+    return absl::OkStatus();
+  }
 };
 
 }  // namespace penstock

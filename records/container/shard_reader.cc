@@ -43,7 +43,10 @@ absl::StatusOr<bool> ShardReader::NextCut(Record& record) {
       return Annotate(cut.status(),
                       absl::StrCat(source_->name(), ": record ", number_, " at offset ", offset_));
     }
-    if (cut->what == Cut::What::kEnd) return false;
+    if (cut->what == Cut::What::kEnd) {
+      PENSTOCK_RETURN_IF_ERROR(Annotate(cutter_->CheckEnd(*source_, offset_), source_->name()));
+      return false;
+    }
     if (cut->what == Cut::What::kRecord) {
       record = {number_++, offset_, cut->payload};
       taken_ = cut->size;

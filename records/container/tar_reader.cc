@@ -118,6 +118,8 @@ absl::StatusOr<TarReader::Found> TarReader::FindHeader(std::span<const uint8_t> 
   if (extra_.any)
     return Error(
         "the archive is truncated: the member that an extended header describes is missing");
+  marked_end_.reset();
+  if (!left.empty()) marked_end_ = position_ + std::min(left.size(), 2 * kTarBlock);
   return Found::kEnd;
 }
 

@@ -48,6 +48,10 @@ class TarReader {
   // After kMore: the number of bytes that the next call needs.
   uint64_t needed() const { return needed_; }
 
+  // After kEnd: the number of bytes up to the end of the blocks of zeros that end the archive.
+  // Unset if the bytes end without them.
+  const std::optional<uint64_t>& marked_end() const { return marked_end_; }
+
   // Prepares for another archive, or for another member of the same one.
   void Reset();
 
@@ -75,6 +79,7 @@ class TarReader {
 
   uint64_t position_ = 0;  // Everything before it has been read.
   uint64_t needed_ = 0;
+  std::optional<uint64_t> marked_end_;
   std::string name_;  // Name of the member at the position.
 
   // The facts that extra headers state about the member at the position.

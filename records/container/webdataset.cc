@@ -1,7 +1,10 @@
 #include "records/container/webdataset.h"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "records/container/sample.h"
 #include "records/container/tar_reader.h"
@@ -15,6 +18,7 @@ class WebDatasetCutter : public RecordCutter {
 
   absl::StatusOr<Cut> Next(std::span<const uint8_t> bytes, bool at_end) override {
     absl::StatusOr<Cut> cut = CutSample(bytes, at_end);
+    if (cut.ok() && cut->what == Cut::What::kEnd) marked_end_ = reader_.marked_end();
     if (!cut.ok() || cut->what != Cut::What::kMore) {
       reader_.Reset();
       sample_.Clear();
@@ -22,7 +26,32 @@ class WebDatasetCutter : public RecordCutter {
     return cut;
   }
 
+  absl::Status CheckEnd(const ByteSource& file, uint64_t begin) const override {
+    if (!marked_end_) {
+      return absl::DataLossError(
+          "the archive is truncated: the two blocks of zeros that end a tar are missing, so "
+          "members "
+          "may be missing too; write the archive again");
+    }
+    std::vector<uint8_t> bytes;
+    for (uint64_t at = begin + *marked_end_; at < file.size(); at += bytes.size()) {
+      bytes.resize(std::min(kBlockBytes, file.size() - at));
+      PENSTOCK_RETURN_IF_ERROR(file.ReadAt(at, bytes));
+      const auto found = std::ranges::find_if(bytes, [](uint8_t byte) { return byte != 0; });
+      if (found == bytes.end()) continue;
+      return absl::DataLossError(
+          absl::StrCat("the archive ends at byte ", begin + *marked_end_,
+                       " of the file, but a second one or "
+                       "other bytes follow at byte ",
+                       at + static_cast<uint64_t>(found - bytes.begin()),
+                       "; join archives with tar --concatenate, not with cat"));
+    }
+    return absl::OkStatus();
+  }
+
  private:
+  static constexpr uint64_t kBlockBytes = uint64_t{1} << 20;
+
   absl::StatusOr<Cut> CutSample(std::span<const uint8_t> bytes, bool at_end) {
     TarMember member;
     while (true) {
@@ -48,6 +77,7 @@ class WebDatasetCutter : public RecordCutter {
   SampleKeys* const keys_;
   TarReader reader_;
   Sample sample_;
+  std::optional<uint64_t> marked_end_;  // Of the last kEnd.
 };
 
 }  // namespace

@@ -132,6 +132,33 @@ TEST_F(IndexerContainersTest, TarsAreRecognised) {
   EXPECT_THAT(names, ElementsAre("__key__", "cls", "jpg"));
 }
 
+TEST_F(IndexerContainersTest, ATarWithoutItsEndIsNamedOrLeftOutFromThere) {
+  TarBuilder tar;
+  tar.File("0.jpg", SmallImage()).File("0.cls", "3");  // The next sample would follow.
+  folder_.Write("a.tar", tar.bytes());
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kDataLoss,
+                                AllOf(HasSubstr("a.tar"), HasSubstr("the archive is truncated"))));
+  options_.exclude_corrupt = true;
+  ASSERT_OK_AND_ASSIGN(const IndexResult result, Index());
+  EXPECT_EQ(result.manifest.num_records(Split::kAll), 1u);
+}
+
+TEST_F(IndexerContainersTest, ASecondArchiveBehindTheEndOfATarIsNamed) {
+  TarBuilder one, other;
+  one.File("0.jpg", SmallImage()).File("0.cls", "3").End();
+  other.File("1.jpg", SmallImage()).File("1.cls", "4").End();
+  const std::string padding(3 * kTestTarBlock, '\0');
+  folder_.Write("a.tar", one.bytes() + padding + other.bytes() + padding);
+  const uint64_t end = one.bytes().size();
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kDataLoss,
+                                HasSubstr(absl::StrCat("ends at byte ", end,
+                                                       " of the file, but a second one "
+                                                       "or other bytes follow at byte ",
+                                                       end + padding.size()))));
+  folder_.Write("a.tar", one.bytes() + padding);
+  EXPECT_OK(Index());
+}
+
 TEST_F(IndexerContainersTest, ACompressedTarIsNamed) {
   TarBuilder tar;
   tar.File("0.jpg", SmallImage()).File("0.cls", "3").End();

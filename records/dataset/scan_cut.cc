@@ -43,7 +43,12 @@ class CutScan {
     const bool at_end = offset_ + bytes.size() >= source_.size();
     const absl::StatusOr<Cut> cut = cutter_->Next(bytes, at_end);
     if (!cut.ok()) return SkipRest(cut.status());
-    if (cut->what == Cut::What::kEnd) return false;
+    if (cut->what == Cut::What::kEnd) {
+      const absl::Status end = cutter_->CheckEnd(source_, offset_);
+      if (!end.ok() && !absl::IsDataLoss(end)) return end;
+      if (!end.ok()) PENSTOCK_RETURN_IF_ERROR(SkipRest(end).status());
+      return false;
+    }
     if (cut->what == Cut::What::kMore) {
       need_ = cut->size;
       if (absl::Status size = CheckSize(std::min(need_, source_.size() - offset_)); !size.ok()) {
