@@ -12,6 +12,7 @@ namespace {
 ImageFeature FeatureOf(const v1::Image& image) {
   ImageFeature feature = {image.feature()};
   feature.decode.fill_truncated = image.truncated() == v1::Image::FILL;
+  feature.decode.scale_grey16 = image.grey16() == v1::Image::SCALE;
   feature.decode.limits = LimitsOf(image);
   return feature;
 }
@@ -23,6 +24,7 @@ void Restrict(const ImageFeature& other, ImageFeature& feature) {
   limits.max_pixels = std::min(limits.max_pixels, theirs.max_pixels);
   limits.max_scans = std::min(limits.max_scans, theirs.max_scans);
   feature.decode.fill_truncated &= other.decode.fill_truncated;
+  feature.decode.scale_grey16 &= other.decode.scale_grey16;
 }
 
 }  // namespace

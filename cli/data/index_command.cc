@@ -296,8 +296,10 @@ void TellUnread(const IndexResult& result) {
   }
   const absl::StatusOr<SpecChoice> choice = ChooseSpec({}, result.manifest);
   if (!choice.ok()) return;  // Reading the data reports the error.
-  const std::string note = UnreadNote(choice->spec, result.manifest.features());
-  if (!note.empty()) PrintEscaped(stderr, "penstock: %s\n", note);
+  for (const std::string& note : {UnreadNote(choice->spec, result.manifest.features()),
+                                  ClippedNote(choice->spec, result.manifest.features())}) {
+    if (!note.empty()) PrintEscaped(stderr, "penstock: %s\n", note);
+  }
   TellTooLarge(*choice, result.manifest);
 }
 

@@ -71,6 +71,13 @@ struct Report {
   std::optional<DecodedRows> decoded;       // Set with --spec.
   std::optional<ContactSheet> sheet;        // Set with --contact-sheet.
   std::string sheet_path;
+
+  // The features of all records, from which readers make a spec. If an older version wrote the
+  // manifest, those of the records that were read.
+  FeatureSummary Features() const {
+    if (!manifest.has_value()) return Canonical(facts.Features());
+    return manifest->surveyed() ? manifest->features() : facts.Features();
+  }
 };
 
 // Returns "TFRecord 4", "TFRecord 2, gzip 1".
@@ -170,7 +177,7 @@ void PrintManifest(const Manifest& manifest) {
 
 void PrintFeatures(const Report& report) {
   const RecordFacts& facts = report.facts;
-  const FeatureSummary features = facts.Features();
+  const FeatureSummary features = report.Features();
   PrintEscaped(stdout, "read      %s of %s\n", Grouped(facts.count()),
                Counted(report.records, "record", "records"));
   if (facts.format() == RecordFormat::kRaw) {
@@ -240,8 +247,9 @@ std::string ToJson(const Report& report) {
                         {"records", report.records},
                         {"bytes", report.bytes},
                         {"first_record", report.facts.first()}};
-  const FeatureSummary features = report.facts.Features();
+  const FeatureSummary features = report.Features();
   out["read_records"] = report.facts.count();
+  out["feature_records"] = features.records;
   out["format"] = report.facts.format() == RecordFormat::kRaw ? "raw" : "example";
   out["features"] = nlohmann::json::array();
   for (const FeatureInfo& feature : features.features) out["features"].push_back(ToJson(feature));
@@ -360,19 +368,18 @@ absl::Status AddSheet(const InspectFlags& flags, const v1::DecodeSpec& spec, Rep
 // Finds the features that the named spec does not read. Without a name, uses the default spec.
 void FindUnread(const InspectFlags& flags, const v1::DecodeSpec& named, Report& report) {
   if (!flags.spec.empty()) {
-    report.unread_by_spec = UnreadBySpec(named, report.facts.Features());
+    report.unread_by_spec = UnreadBySpec(named, report.Features());
   } else if (report.manifest.has_value()) {
     const absl::StatusOr<SpecChoice> choice = ChooseSpec({}, *report.manifest);
-    if (choice.ok()) report.unread_by_spec = UnreadBySpec(choice->spec, report.facts.Features());
+    if (choice.ok()) report.unread_by_spec = UnreadBySpec(choice->spec, report.Features());
   }
 }
 
 // Makes the rows that --spec shows, or the pictures of --contact-sheet.
 absl::Status ShowRows(const InspectFlags& flags, const v1::DecodeSpec& spec, Report& report) {
   if (!flags.spec.empty()) {
-    PENSTOCK_RETURN_IF_ERROR(
-        Annotate(CheckSpecFits(spec, report.facts.Features(), report.facts.format()),
-                 absl::StrCat("--spec ", flags.spec)));
+    PENSTOCK_RETURN_IF_ERROR(Annotate(CheckSpecFits(spec, report.Features(), report.facts.format()),
+                                      absl::StrCat("--spec ", flags.spec)));
   }
   if (!flags.contact_sheet.empty()) {
     return Annotate(AddSheet(flags, spec, report), "--contact-sheet");
@@ -387,12 +394,14 @@ absl::Status ShowRows(const InspectFlags& flags, const v1::DecodeSpec& spec, Rep
 
 // Prints the spec that --make-spec asks for. If its rows are too large, readers will refuse it;
 // this is only a note, because the user will edit the spec.
-absl::Status PrintMadeSpec(const RecordFacts& facts) {
-  const std::string text = MakeSpec(facts.Features(), facts.format());
+absl::Status PrintMadeSpec(const Report& report) {
+  const FeatureSummary features = report.Features();
+  const RecordFormat format = report.facts.format();
+  const std::string text = MakeSpec(features, format);
   PrintEscaped(stdout, "%s", Multiline(text));
   PENSTOCK_ASSIGN_OR_RETURN(const v1::DecodeSpec spec, ParseSpec(text, "made spec"));
   if (spec.tensor().empty()) return absl::OkStatus();
-  const absl::Status fits = CheckSpecFits(spec, facts.Features(), facts.format());
+  const absl::Status fits = CheckSpecFits(spec, features, format);
   if (!fits.ok()) PrintEscaped(stderr, "penstock: the made spec: %s\n", fits.message());
   return absl::OkStatus();
 }
@@ -408,8 +417,8 @@ absl::Status Inspect(const InspectFlags& flags) {
     report.facts.KeepFirst(flags.rows.value_or(kDecodedRows));
   }
   PENSTOCK_RETURN_IF_ERROR(Read(flags, report));
-  if (flags.make_spec) return PrintMadeSpec(report.facts);
-  const v1::DecodeSpec spec = WithSampleNames(named, report.facts.Features());
+  if (flags.make_spec) return PrintMadeSpec(report);
+  const v1::DecodeSpec spec = WithSampleNames(named, report.Features());
   PENSTOCK_RETURN_IF_ERROR(ShowRows(flags, spec, report));
   FindUnread(flags, spec, report);
   if (flags.json != kStandardOutput) PrintText(report);

@@ -141,7 +141,7 @@ TEST_F(OwnDataTest, HoldsOutByTheWholeRecord) {
   }
 }
 
-TEST_F(OwnDataTest, InspectTellsPresenceAndLengthsOverAllThatItRead) {
+TEST_F(OwnDataTest, InspectTellsPresenceAndLengthsOverAllRecords) {
   WriteTable("a.tfrecord", 400);
   ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
   EXPECT_THAT(out_, AllOf(HasSubstr("read      400 of 400 records\n"),
@@ -151,9 +151,10 @@ TEST_F(OwnDataTest, InspectTellsPresenceAndLengthsOverAllThatItRead) {
                           HasSubstr("feature   name: bytes, length 6-8, in 200 of 400 records\n")));
   ASSERT_EQ(Run({"inspect", folder_.path(), "--records", "1", "--json", "-"}), 0) << error_;
   EXPECT_EQ(Json()["read_records"], 1);
-  EXPECT_EQ(Json()["features"][2],
+  EXPECT_EQ(Json()["feature_records"], 400);
+  EXPECT_EQ(Json()["features"][3],
             nlohmann::json::parse(R"({"name": "tokens", "type": "int64", "feature_list": false,
-                                      "records": 1, "min_values": 0, "max_values": 0})"));
+                                      "records": 400, "min_values": 0, "max_values": 6})"));
 }
 
 TEST_F(OwnDataTest, SaysWhatNothingReads) {
@@ -212,8 +213,9 @@ TEST_F(OwnDataTest, StreamsWithTheStoredSpecOrAMadeOne) {
 
 TEST_F(OwnDataTest, ASpecThatDoesNotFitIsRefusedWithWhatThereIs) {
   WriteTable("a.tfrecord", 40);
-  const auto refused = AllOf(HasSubstr("feature 'd' (bytes), which the records lack"),
-                             HasSubstr("id (int64), row (float)"), HasSubstr("--make-spec"));
+  const auto refused =
+      AllOf(HasSubstr("feature 'd' (bytes), which the records lack"),
+            HasSubstr("id (int64), name (bytes), row (float)"), HasSubstr("--make-spec"));
   EXPECT_EQ(Run({"index", folder_.path(), "--spec", "chess"}), 1);
   EXPECT_THAT(error_, refused);
   EXPECT_FALSE(std::filesystem::exists(folder_.File("manifest.pb")));

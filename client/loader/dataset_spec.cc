@@ -103,17 +103,25 @@ absl::StatusOr<SpecChoice> MadeSpecOf(const Manifest& manifest) {
                                                    NamesOf(manifest.features().features),
                                                    "); give one with --spec"));
   }
-  return SpecChoice{std::move(spec), "the spec made from the features",
-                    "no --spec given: using a decode spec made from the features (penstock "
-                    "inspect --make-spec prints it)"};
+  const absl::string_view note =
+      manifest.surveyed()
+          ? "no --spec given: using a decode spec made from the features of all records (penstock "
+            "inspect --make-spec prints it)"
+          : "no --spec given: using a decode spec made from the features of the records that an "
+            "older version surveyed; longer or missing values in other records end the run. "
+            "penstock index surveys all records";
+  return SpecChoice{std::move(spec), "the spec made from the features", std::string(note)};
+}
+
+void AddNote(const std::string& note, SpecChoice& choice) {
+  if (!note.empty()) absl::StrAppend(&choice.note, choice.note.empty() ? "" : "; ", note);
 }
 
 // Returns `choice` with a note on the features that its spec does not read. kInvalidArgument: the
 // spec does not fit the records.
 absl::StatusOr<SpecChoice> NotedChoice(SpecChoice choice, const Manifest& manifest) {
   PENSTOCK_RETURN_IF_ERROR(CheckFeatures(choice.spec, manifest.features(), manifest.format()));
-  const std::string unread = UnreadNote(choice.spec, manifest.features());
-  if (!unread.empty()) absl::StrAppend(&choice.note, choice.note.empty() ? "" : "; ", unread);
+  AddNote(UnreadNote(choice.spec, manifest.features()), choice);
   return choice;
 }
 
@@ -124,30 +132,8 @@ absl::StatusOr<SpecChoice> StoredChoice(const Manifest& manifest) {
   return SpecChoice{std::move(spec), kManifestSpec, ""};
 }
 
-}  // namespace
-
-WireDtype DefaultDtype(const v1::DecodeSpec& spec) {
-  const auto& tensors = spec.tensor();
-  const bool bits = std::any_of(tensors.begin(), tensors.end(),
-                                [](const v1::TensorSpec& tensor) { return tensor.has_bits(); });
-  return bits && Program::Compile(spec, WireDtype::kPacked).ok() ? WireDtype::kPacked
-                                                                 : WireDtype::kI8;
-}
-
-absl::StatusOr<v1::DecodeSpec> LoadNamedSpec(const std::string& name) {
-  if (name.empty()) return v1::DecodeSpec();
-  return LoadSpec(name);
-}
-
-absl::Status CheckSpecFits(const v1::DecodeSpec& spec, const FeatureSummary& features,
-                           RecordFormat format) {
-  PENSTOCK_RETURN_IF_ERROR(CheckFeatures(spec, features, format));
-  StreamOptions options;
-  options.spec = spec;
-  return Decodings::Compile(options).status();
-}
-
-absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& manifest) {
+// ChooseSpec() without the note on clipped images.
+absl::StatusOr<SpecChoice> Choose(v1::DecodeSpec named, const Manifest& manifest) {
   const FeatureSummary& features = manifest.features();
   if (!named.tensor().empty()) {
     named = WithSampleNames(std::move(named), features);
@@ -165,6 +151,49 @@ absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& mani
   if (!manifest.spec().empty()) return StoredChoice(manifest);
   PENSTOCK_ASSIGN_OR_RETURN(SpecChoice made, MadeSpecOf(manifest));
   return NotedChoice(std::move(made), manifest);
+}
+
+}  // namespace
+
+WireDtype DefaultDtype(const v1::DecodeSpec& spec) {
+  const auto& tensors = spec.tensor();
+  const bool bits = std::any_of(tensors.begin(), tensors.end(),
+                                [](const v1::TensorSpec& tensor) { return tensor.has_bits(); });
+  return bits && Program::Compile(spec, WireDtype::kPacked).ok() ? WireDtype::kPacked
+                                                                 : WireDtype::kI8;
+}
+
+absl::StatusOr<v1::DecodeSpec> LoadNamedSpec(const std::string& name) {
+  if (name.empty()) return v1::DecodeSpec();
+  return LoadSpec(name);
+}
+
+std::string ClippedNote(const v1::DecodeSpec& spec, const FeatureSummary& features) {
+  for (const v1::TensorSpec& tensor : spec.tensor()) {
+    if (!tensor.has_image() || tensor.image().grey16() == v1::Image::SCALE) continue;
+    for (const FeatureInfo& info : features.features) {
+      if (info.grey16 == 0 || !StandsFor(tensor.image().feature(), info.name)) continue;
+      return absl::StrCat("feature '", info.name, "' has PNG with 16-bit grey in ", info.grey16,
+                          " of ", features.records,
+                          " records: values above 255 become 255, which "
+                          "is white; `grey16: SCALE` in the spec scales them");
+    }
+  }
+  return "";
+}
+
+absl::Status CheckSpecFits(const v1::DecodeSpec& spec, const FeatureSummary& features,
+                           RecordFormat format) {
+  PENSTOCK_RETURN_IF_ERROR(CheckFeatures(spec, features, format));
+  StreamOptions options;
+  options.spec = spec;
+  return Decodings::Compile(options).status();
+}
+
+absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& manifest) {
+  PENSTOCK_ASSIGN_OR_RETURN(SpecChoice choice, Choose(std::move(named), manifest));
+  AddNote(ClippedNote(choice.spec, manifest.features()), choice);
+  return choice;
 }
 
 }  // namespace penstock

@@ -37,11 +37,16 @@ struct SpecChoice {
 //     a stored spec
 //   - the spec that the manifest stores
 //   - a spec made from the manifest's features
-// The note says that a spec was made, and which features a made spec, or "chess", does not read.
+// The note says that a spec was made, which features a made spec, or "chess", does not read, and
+// what ClippedNote() says.
 //
 // kInvalidArgument: no spec can be made, or CheckSpecFits() fails. The size of rows is not checked,
 // because it depends on the dtype.
 absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& manifest);
+
+// Says which feature has images whose values `spec` clips, and how to scale them. Returns an empty
+// string if there is none.
+std::string ClippedNote(const v1::DecodeSpec& spec, const FeatureSummary& features);
 
 // kInvalidArgument: as far as `features` show, the records lack a feature that `spec` needs, or
 // have it with another type or length; the message lists their features. Or rows are larger than

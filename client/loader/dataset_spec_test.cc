@@ -79,7 +79,13 @@ TEST(ChooseSpecTest, SaysWhatChessDoesNotRead) {
 TEST(ChooseSpecTest, WithoutAnyOneIsMadeAndSaid) {
   ASSERT_OK_AND_ASSIGN(const SpecChoice choice, ChooseSpec({}, With(kTable)));
   EXPECT_EQ(NamesOfTensors(choice.spec), "id x ");
-  EXPECT_THAT(choice.note, HasSubstr("--make-spec"));
+  EXPECT_THAT(choice.note, HasSubstr("penstock index surveys all records"));
+  ManifestBuilder surveyed;
+  surveyed.SetFeatures(kTable);
+  surveyed.AddShard({.path = "a", .survey = SurveyOf(kTable, FeatureIndex(kTable))});
+  ASSERT_OK_AND_ASSIGN(const SpecChoice of_all, ChooseSpec({}, *surveyed.Build()));
+  EXPECT_EQ(of_all.spec.SerializeAsString(), choice.spec.SerializeAsString());
+  EXPECT_THAT(of_all.note, HasSubstr("--make-spec"));
   EXPECT_THAT(ChooseSpec({}, With({9, {{"x", "none", false, 9}}})),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("x (none)"), HasSubstr("give one with --spec"))));
@@ -205,6 +211,18 @@ TEST(ChooseSpecTest, RawRecordsNeedASpecForThem) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("records: RAW")));
   ASSERT_OK_AND_ASSIGN(const SpecChoice made, ChooseSpec({}, With(raw, "", RecordFormat::kRaw)));
   EXPECT_EQ(NamesOfTensors(made.spec), "record ");
+}
+
+TEST(ChooseSpecTest, SaysThatImagesAreClippedUnlessTheSpecScalesThem) {
+  const FeatureInfo depth = {"depth", "bytes", false, 9, {1, 1}, {20, 30}, {}, 9, /*grey16=*/4};
+  const Manifest manifest = With({9, {depth}});
+  ASSERT_OK_AND_ASSIGN(const SpecChoice made, ChooseSpec({}, manifest));
+  EXPECT_THAT(made.note, AllOf(HasSubstr("'depth' has PNG with 16-bit grey in 4 of 9 records"),
+                               HasSubstr("`grey16: SCALE`")));
+  v1::DecodeSpec scaled = made.spec;
+  scaled.mutable_tensor(0)->mutable_image()->set_grey16(v1::Image::SCALE);
+  ASSERT_OK_AND_ASSIGN(const SpecChoice named, ChooseSpec(scaled, manifest));
+  EXPECT_EQ(named.note, "");
 }
 
 // Has every kind of feature for which MakeSpec() writes something.

@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/text.h"
 
 namespace penstock {
 namespace {
 
 constexpr uint32_t kChessBytes = 194;
+constexpr absl::string_view kNoType = "none";
 // With fewer records, an optional feature may be present in each of them by chance.
 constexpr uint64_t kEnoughRecords = 8;
 
@@ -27,6 +29,7 @@ void MergeFeature(const FeatureInfo& from, FeatureInfo& into) {
   Widen(from.values, into.values);
   into.records += from.records;
   into.images += from.images;
+  into.grey16 += from.grey16;
 }
 
 bool SameName(const FeatureInfo& a, const FeatureInfo& b) {
@@ -47,11 +50,11 @@ std::string Title(const FeatureInfo& feature) {
 std::string TypeDifference(const FeatureSummary& a, const FeatureSummary& b) {
   for (const FeatureInfo& feature : a.features) {
     const FeatureInfo* other = nullptr;
-    bool same = feature.type == "none";
+    bool same = feature.type == kNoType;
     for (const FeatureInfo& candidate : b.features) {
       if (!SameName(candidate, feature)) continue;
       other = &candidate;
-      same |= candidate.type == feature.type || candidate.type == "none";
+      same |= candidate.type == feature.type || candidate.type == kNoType;
     }
     if (other != nullptr && !same) {
       return absl::StrCat(Title(feature), " is ", feature.type, " in the first and ", other->type,
@@ -66,7 +69,7 @@ std::string TypeDifference(const FeatureSummary& a, const FeatureSummary& b) {
 std::string PresenceDifference(const FeatureSummary& has, const FeatureSummary& lacks,
                                absl::string_view which, absl::string_view other) {
   for (const FeatureInfo& feature : has.features) {
-    if (feature.type != "none" && has.InAll(feature) && !HasSameName(lacks, feature)) {
+    if (feature.type != kNoType && has.InAll(feature) && !HasSameName(lacks, feature)) {
       return absl::StrCat(Title(feature), " (", feature.type, ") is in the records of the ", which,
                           " and not in those of the ", other);
     }
@@ -93,6 +96,50 @@ void Merge(const FeatureSummary& from, FeatureSummary& into) {
     }
   }
   into.records += from.records;
+}
+
+FeatureSummary Canonical(FeatureSummary summary) {
+  const auto untyped =
+      std::stable_partition(summary.features.begin(), summary.features.end(),
+                            [](const FeatureInfo& feature) { return feature.type != kNoType; });
+  FeatureSummary all{summary.records, {summary.features.begin(), untyped}};
+  const FeatureIndex index(all);
+  std::vector<FeatureInfo> only_untyped;
+  for (auto feature = untyped; feature != summary.features.end(); ++feature) {
+    if (!index.HasName(*feature)) only_untyped.push_back(*feature);
+    if (const std::optional<size_t> i = index.Find(*feature))
+      MergeFeature(*feature, all.features[*i]);
+  }
+  all.features.insert(all.features.end(), only_untyped.begin(), only_untyped.end());
+  std::sort(
+      all.features.begin(), all.features.end(), [](const FeatureInfo& a, const FeatureInfo& b) {
+        return std::tie(a.name, a.feature_list, a.type) < std::tie(b.name, b.feature_list, b.type);
+      });
+  return all;
+}
+
+FeatureIndex::FeatureIndex(const FeatureSummary& summary) {
+  for (size_t i = 0; i < summary.features.size(); ++i) {
+    const FeatureInfo& feature = summary.features[i];
+    index_.emplace(Key(feature.name, feature.feature_list, feature.type), i);
+  }
+}
+
+std::optional<size_t> FeatureIndex::Find(const FeatureInfo& feature) const {
+  const auto exact = index_.find(Key(feature.name, feature.feature_list, feature.type));
+  if (exact != index_.end()) return exact->second;
+  if (feature.type != kNoType || !feature.feature_list || !HasName(feature)) return std::nullopt;
+  return FirstOf(feature)->second;
+}
+
+bool FeatureIndex::HasName(const FeatureInfo& feature) const {
+  const auto first = FirstOf(feature);
+  return first != index_.end() && std::get<0>(first->first) == feature.name &&
+         std::get<1>(first->first) == feature.feature_list;
+}
+
+FeatureIndex::Map::const_iterator FeatureIndex::FirstOf(const FeatureInfo& feature) const {
+  return index_.lower_bound(Key(feature.name, feature.feature_list, ""));
 }
 
 bool IsOneValue(const FeatureInfo& feature, absl::string_view name, absl::string_view type) {
@@ -158,12 +205,16 @@ std::string Describe(const FeatureInfo& feature, uint64_t records) {
   if (feature.feature_list) {
     absl::StrAppend(&text, ", a list of ", feature.values.ToText(), " steps of ",
                     feature.step_values.ToText(), " values");
-  } else if (feature.type != "none" && (!bytes || feature.values != ValueRange{1, 1})) {
+  } else if (feature.type != kNoType && (!bytes || feature.values != ValueRange{1, 1})) {
     absl::StrAppend(&text, ", values ", feature.values.ToText());
   }
   if (bytes) absl::StrAppend(&text, ", length ", feature.bytes.ToText());
   if (feature.records > 0 && feature.records < records) {
     absl::StrAppend(&text, ", in ", feature.records, " of ", records, " records");
+  }
+  if (feature.grey16 > 0) {
+    absl::StrAppend(&text, ", PNG with 16-bit grey in ",
+                    Counted(feature.grey16, "record", "records"));
   }
   return text;
 }

@@ -2,9 +2,13 @@
 #ifndef PENSTOCK_RECORDS_DATASET_FEATURE_INFO_H_
 #define PENSTOCK_RECORDS_DATASET_FEATURE_INFO_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -47,6 +51,7 @@ struct FeatureInfo {
   ValueRange bytes = {};        // Bytes per value, if values are bytes.
   ValueRange step_values = {};  // Values per step of a feature list.
   uint64_t images = 0;          // Records in which every value begins like a JPEG or PNG.
+  uint64_t grey16 = 0;  // Records in which a value is a PNG with 16-bit grey (IsGrey16Png()).
 
   friend bool operator==(const FeatureInfo&, const FeatureInfo&) = default;
 };
@@ -63,6 +68,32 @@ struct FeatureSummary {
 
 // Adds `from`, which describes other records, to `into`.
 void Merge(const FeatureSummary& from, FeatureSummary& into);
+
+// Returns the summary in the form that does not depend on the order of records and shards. Features
+// are sorted by name. A feature that has no values of any kind in some shards has the type of the
+// others: such a feature list counts as empty, and such a feature as missing.
+FeatureSummary Canonical(FeatureSummary summary);
+
+// Finds features by name and type. Borrows `summary`. Thread-compatible.
+class FeatureIndex {
+ public:
+  explicit FeatureIndex(const FeatureSummary& summary);
+
+  // Returns the index of the feature with the name and type of `feature`. If there is none, and
+  // `feature` is a feature list without a type, returns that of the list in which Canonical()
+  // counts it.
+  std::optional<size_t> Find(const FeatureInfo& feature) const;
+  // Whether there is a feature with the name of `feature`, of any type.
+  bool HasName(const FeatureInfo& feature) const;
+
+ private:
+  using Key = std::tuple<absl::string_view, bool, absl::string_view>;
+  using Map = std::map<Key, size_t>;
+  // The first entry with the name of `feature`, if there is one.
+  Map::const_iterator FirstOf(const FeatureInfo& feature) const;
+
+  Map index_;
+};
 
 // Whether the feature has this name and type, and exactly one value in each record that has it.
 bool IsOneValue(const FeatureInfo& feature, absl::string_view name, absl::string_view type);

@@ -36,6 +36,23 @@ TEST(FeatureInfoTest, TheHoldoutIsDecidedByWhatTheRecordsAre) {
   EXPECT_EQ(DefaultHoldoutFeature({}), "");
 }
 
+TEST(FeatureInfoTest, TheCanonicalFormFollowsNeitherOrderNorShards) {
+  const FeatureInfo missing = {"z", "none", false, 5}, empty = {"steps", "none", true, 5};
+  const FeatureInfo steps = {"steps", "int64", true, 10, {2, 3}, {}, {4, 4}};
+  const FeatureInfo none = {"never", "none", false, 5};
+  FeatureSummary one = {15, {Ints("z", 1, 10), steps, Ints("a", 1, 15)}};
+  FeatureSummary other = {5, {none, missing, empty, Ints("a", 2, 5)}};
+  FeatureSummary first, last;
+  for (const FeatureSummary& part : {one, other}) Merge(part, first);
+  for (const FeatureSummary& part : {other, one}) Merge(part, last);
+  first = Canonical(first);
+  EXPECT_EQ(first, Canonical(last));
+  EXPECT_THAT(
+      first.features,
+      ElementsAre(FeatureInfo{"a", "int64", false, 20, {1, 2}}, none,
+                  FeatureInfo{"steps", "int64", true, 15, {0, 3}, {}, {4, 4}}, Ints("z", 1, 10)));
+}
+
 TEST(FeatureInfoTest, MergesLengthsAndPresence) {
   FeatureSummary all = {10, {Ints("a", 3, 10)}};
   Merge({20, {Ints("a", 5, 15), Bytes("b", 7, 20)}}, all);

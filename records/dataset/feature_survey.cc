@@ -31,21 +31,27 @@ void Take(const ValueRange& from, ValueRange& range) {
 }  // namespace
 
 absl::Status FeatureSurvey::Add(std::span<const uint8_t> payload) {
-  entries_.clear();
-  expected_ = 0;
-  if (format_ == RecordFormat::kRaw) {
-    Values whole{FeatureType::kBytes, 1};
-    Take(payload.size(), whole.bytes);
-    entries_.push_back({RowOf(kRawFeature, false), payload, whole});
-  } else {
-    PENSTOCK_RETURN_IF_ERROR(Read(payload));
-  }
-  ++records_;
-  for (const Entry& entry : entries_) Keep(entry);
+  PENSTOCK_RETURN_IF_ERROR(Read(payload));
+  Keep();
   return absl::OkStatus();
 }
 
 absl::Status FeatureSurvey::Read(std::span<const uint8_t> payload) {
+  entries_.clear();
+  expected_ = 0;
+  if (format_ != RecordFormat::kRaw) return ReadExample(payload);
+  Values whole{FeatureType::kBytes, 1};
+  Take(payload.size(), whole.bytes);
+  entries_.push_back({RowOf(kRawFeature, false), payload, whole});
+  return absl::OkStatus();
+}
+
+void FeatureSurvey::Keep() {
+  ++records_;
+  for (const Entry& entry : entries_) Keep(entry);
+}
+
+absl::Status FeatureSurvey::ReadExample(std::span<const uint8_t> payload) {
   for (const bool list : {false, true}) {
     const ExampleMap map = list ? ExampleMap::kFeatureLists : ExampleMap::kFeatures;
     const auto find = [this, list](const ExampleEntry& entry) { Find(entry, list); };
@@ -125,6 +131,7 @@ const uint8_t* FeatureSurvey::ReadFeature(std::span<const uint8_t> feature, cons
         ++values.count;
         Take(run.size(), values.bytes);
         values.images += LooksLikeImage(run);
+        values.grey16 |= IsGrey16Png(run);
       }
     };
     const uint8_t* at = WalkList(list, lists_.type, nullptr, count);
@@ -170,6 +177,7 @@ void FeatureSurvey::Keep(const Entry& entry) {
     info.values = info.bytes = info.step_values = kNoRange;
   }
   info.images += values.images > 0 && values.images == values.count;
+  info.grey16 += values.grey16;
   Take(row.list ? values.steps : values.count, info.values);
   Take(values.bytes, info.bytes);
   Take(values.step_values, info.step_values);

@@ -28,6 +28,10 @@ class FeatureSurvey {
   // Adds a record. kDataLoss: the record is no Example (the message has the byte), and nothing of
   // it is counted.
   absl::Status Add(std::span<const uint8_t> payload);
+  // The two halves of Add(): Read() reads a record, which must stay valid until Keep() counts it.
+  // Without Keep(), the record does not count.
+  absl::Status Read(std::span<const uint8_t> payload);
+  void Keep();
 
   uint64_t records() const { return records_; }
   // The features in the order of first appearance.
@@ -45,6 +49,7 @@ class FeatureSurvey {
     ValueRange bytes = kNoRange;
     ValueRange step_values = kNoRange;
     uint64_t images = 0;  // Values that begin like a JPEG or PNG.
+    bool grey16 = false;  // True if a value is a PNG with 16-bit grey.
   };
   // One name of a feature or of a feature list.
   struct Row {
@@ -61,7 +66,7 @@ class FeatureSurvey {
 
   static constexpr ValueRange kNoRange = {~uint32_t{0}, 0};
 
-  absl::Status Read(std::span<const uint8_t> payload);
+  absl::Status ReadExample(std::span<const uint8_t> payload);
   void Find(const ExampleEntry& entry, bool list);
   size_t RowOf(absl::string_view name, bool list);
   // Returns the byte at which the feature is broken, or null.

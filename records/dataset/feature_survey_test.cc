@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "records/format/testing/shard_builder.h"
 #include "records/format/testing/wire_writer.h"
+#include "records/image/testing/grey16_png.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
@@ -47,6 +48,26 @@ TEST_F(FeatureSurveyTest, TellsAValuesBytesFromTheNumberOfValues) {
   Add(Example(Entry("names", Strings({"abcde"}))));
   Add(Example(Entry("names", Strings({}))));
   EXPECT_THAT(Features(), ElementsAre(FeatureInfo{"names", "bytes", false, 3, {0, 2}, {1, 5}}));
+}
+
+TEST_F(FeatureSurveyTest, ARecordHoldsImagesIfEachValueBeginsLikeOne) {
+  const std::string jpeg = "\xff\xd8\xff\xe0";
+  Add(Example(Entry("a", Strings({jpeg, jpeg}))));
+  Add(Example(Entry("a", Strings({jpeg, "text"}))));
+  Add(Example(Entry("a", Strings({"text"}))));
+  Add(Example(Entry("a", Strings({}))));
+  ASSERT_EQ(Features().size(), 1u);
+  EXPECT_EQ(Features()[0].images, 1u);
+}
+
+TEST_F(FeatureSurveyTest, CountsRecordsWith16BitGrey) {
+  std::string eight = Grey16Png();
+  eight[24] = 8;
+  Add(Example(Entry("a", Strings({Grey16Png(), eight}))));
+  Add(Example(Entry("a", Strings({eight, eight}))));
+  Add(Example(Entry("a", Strings({Grey16Png().substr(0, 25), "text"}))));
+  EXPECT_THAT(Features(),
+              ElementsAre(FeatureInfo{"a", "bytes", false, 3, {2, 2}, {4, 85}, {}, 2, 1}));
 }
 
 TEST_F(FeatureSurveyTest, CountsTheRecordsThatHaveAFeature) {

@@ -24,7 +24,7 @@ absl::Status NoExample(const std::string& file, const absl::Status& why) {
 absl::Status SurveyFile(ShardReader reader, FeatureSurvey& survey) {
   Record record;
   absl::Status first;
-  for (uint64_t i = 0; i < RecordCheck::kSurveyedRecords; ++i) {
+  for (uint64_t i = 0; i < RecordCheck::kFirstRecords; ++i) {
     const absl::StatusOr<bool> more = reader.Next(record);
     if (!more.ok() || !*more) break;  // The scan reports damage.
     const absl::Status status = survey.Add(record.payload);
@@ -44,7 +44,7 @@ absl::StatusOr<FeatureSummary> SurveyFirstRecords(std::span<const std::string> f
     PENSTOCK_ASSIGN_OR_RETURN(ShardReader reader, ShardReader::Create(*source, stored));
     const absl::Status first = SurveyFile(std::move(reader), survey);
     if (!first.ok() && !(may_be_damaged && survey.records() > 0)) return NoExample(file, first);
-    if (survey.records() > 0) return survey.Summary();
+    if (survey.records() > 0) return Canonical(survey.Summary());
   }
   return FeatureSummary();
 }

@@ -17,6 +17,7 @@ TEST(CheckHoldoutFeatureTest, EachRecordNeedsAValue) {
   const FeatureSummary features = {100,
                                    {{"id", "int64", false, 100, {1, 1}},
                                     {"age", "int64", false, 66, {1, 1}},
+                                    {"tags", "bytes", false, 100, {0, 0}},
                                     {"moves", "float", true, 100, {3, 9}, {}, {1, 1}}}};
   const auto refused = [](const std::string& why) {
     return StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr(why));
@@ -27,6 +28,7 @@ TEST(CheckHoldoutFeatureTest, EachRecordNeedsAValue) {
       CheckHoldoutFeature("age", features),
       refused("'age' cannot decide the holdout split, because 34 of the first 100 records lack "
               "it. Choose another with --holdout-feature; there are id (int64), "));
+  EXPECT_THAT(CheckHoldoutFeature("tags", features), refused("because the records lack it"));
   EXPECT_THAT(CheckHoldoutFeature("moves", features), refused("is a feature list"));
   EXPECT_THAT(CheckHoldoutFeature("ide", features),
               refused("the records lack it. Choose another with --holdout-feature; there are id"));

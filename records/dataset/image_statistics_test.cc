@@ -147,6 +147,20 @@ TEST_F(IndexStatisticsTest, WhatWasFinishedWithoutStatisticsIsReadAgain) {
   EXPECT_EQ(StatisticsOf(result.manifest)[0].images, 3u);
 }
 
+// Both runs decode the same images, so only the statistics tell their journals apart.
+TEST_F(IndexStatisticsTest, WhatWasVerifiedWithoutStatisticsIsReadAgain) {
+  WriteImages("a.tfrecord", 3, 0);
+  folder_.Write("b.tfrecord", "only words");
+  options_.verify = true;
+  options_.statistics = false;
+  ASSERT_OK_AND_ASSIGN(const IndexResult verified, Index());
+  EXPECT_FALSE(verified.saved);
+  options_.statistics = options_.exclude_corrupt = true;
+  ASSERT_OK_AND_ASSIGN(const IndexResult result, Index());
+  EXPECT_EQ(result.reused_shards, 0u);
+  EXPECT_EQ(StatisticsOf(result.manifest).at(0).images, 3u);
+}
+
 TEST_F(IndexStatisticsTest, AnUpdateKeepsThemWholeAndReadsNewShardsAlone) {
   WriteImages("a.tfrecord", 3, 0);
   ASSERT_OK(Index());

@@ -65,13 +65,19 @@ bool StoredAlike(const Manifest& manifest, size_t shard,
   return first.size / first.records == stored->record_bytes;
 }
 
-void AddShard(const IndexJob& job, ManifestBuilder& builder) {
+std::optional<FeatureSummary> FeaturesOf(const IndexJob& job) {
+  return job.reused == nullptr ? job.scan.features : job.reused->ShardFeatures(job.reused_shard);
+}
+
+void AddShard(const IndexJob& job, const FeatureIndex& index, ManifestBuilder& builder) {
+  ShardInfo info = job.reused == nullptr ? job.info : job.reused->shards()[job.reused_shard];
+  const std::optional<FeatureSummary> features = FeaturesOf(job);
+  if (features.has_value()) info.survey = SurveyOf(*features, index);
   if (job.reused != nullptr) {
-    builder.AddShard(job.reused->shards()[job.reused_shard]);
+    builder.AddShard(std::move(info));
     AddChunks(*job.reused, job.reused_shard, builder);
     return;
   }
-  ShardInfo info = job.info;
   info.container = job.scan.container;
   info.excluded_records = job.scan.excluded_records;
   info.pixel_sums = job.scan.pixel_sums;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -39,8 +40,13 @@ bool ChunksFit(const Manifest& manifest, size_t shard, uint64_t max_bytes);
 bool StoredAlike(const Manifest& manifest, size_t shard,
                  const std::optional<StoredRecords>& stored);
 
-// Adds the shard of the job, and its chunks, to `builder`.
-void AddShard(const IndexJob& job, ManifestBuilder& builder);
+// Returns the features of all records of the shard; unset if the reused manifest does not have
+// them.
+std::optional<FeatureSummary> FeaturesOf(const IndexJob& job);
+
+// Adds the shard of the job, with its chunks and its survey, to `builder`. `index` finds the
+// features of the manifest that is built.
+void AddShard(const IndexJob& job, const FeatureIndex& index, ManifestBuilder& builder);
 
 // Opens the shard of the job. kFailedPrecondition: another process changed or replaced it after it
 // was listed.

@@ -163,7 +163,7 @@ class IndexRun {
 
   std::string JournalKey(bool verify) const {
     return absl::StrCat(IndexJournal::kKeyStart, Manifest::kVersion, " chunk ", scan_.chunk_target,
-                        " verify ", verify, scan_.measure_images ? " statistics" : "",
+                        " surveyed verify ", verify, scan_.measure_images ? " statistics" : "",
                         verify || scan_.measure_images ? DecodedImages() : "",
                         scan_.format == RecordFormat::kRaw ? " raw" : "", ContainerKey(), SpecKey(),
                         " holdout ", scan_.holdout.threshold, " ", scan_.holdout.feature);
@@ -189,8 +189,8 @@ class IndexRun {
     for (const ImageFeature& image : scan_.images) {
       const ImageLimits& limits = image.decode.limits;
       absl::StrAppend(&text, " image ", image.name, " ", image.decode.fill_truncated, " ",
-                      limits.max_pixels, " ", limits.max_side, " ", limits.max_scans, " ",
-                      limits.max_chunk);
+                      image.decode.scale_grey16 ? "scaled " : "", limits.max_pixels, " ",
+                      limits.max_side, " ", limits.max_scans, " ", limits.max_chunk);
     }
     return text;
   }
@@ -387,7 +387,7 @@ class IndexRun {
     }
     if (options_.in_memory) return absl::OkStatus();
     ManifestBuilder builder;
-    AddShard(job, builder);
+    AddShard(job, FeatureIndex(job.scan.features), builder);
     builder.SetHoldout(scan_.holdout);
     builder.SetFormat(scan_.format);
     builder.SetFeatures(job.scan.features);
@@ -433,21 +433,35 @@ class IndexRun {
     return options_.progress ? options_.progress(bytes) : absl::OkStatus();
   }
 
+  // Merges the surveys of all shards. If the old manifest lacks some, its features are taken as a
+  // whole: they cover all its shards.
+  FeatureSummary MergedFeatures() const {
+    const bool surveyed = std::all_of(jobs_.begin(), jobs_.end(), [](const IndexJob& job) {
+      return job.reused == nullptr || job.reused->shards()[job.reused_shard].survey.has_value();
+    });
+    FeatureSummary all;
+    bool merged_old = false;
+    for (const IndexJob& job : jobs_) {
+      const bool of_old = job.reused != nullptr && job.reused == (old_ ? &*old_ : nullptr);
+      if (surveyed || !of_old) {
+        Merge(FeaturesOf(job).value_or(FeatureSummary()), all);
+      } else if (!std::exchange(merged_old, true)) {
+        Merge(old_->features(), all);
+      }
+    }
+    return surveyed ? Canonical(std::move(all)) : all;
+  }
+
   absl::StatusOr<IndexResult> Finish() {
     ManifestBuilder builder;
-    FeatureSummary features;
+    FeatureSummary features = MergedFeatures();
+    const FeatureIndex index(features);
     std::vector<std::string> unread;
     DamageList damage(IndexResult::kMaxListed);
     uint64_t reused = 0;
     ImageCounts images;
-    // Merged only once, because the features of the old manifest cover all its shards.
-    bool old_features = false;
     for (IndexJob& job : jobs_) {
-      AddShard(job, builder);
-      const bool of_old = job.reused != nullptr && job.reused == (old_ ? &*old_ : nullptr);
-      if (!of_old || !std::exchange(old_features, true)) {
-        Merge(job.reused ? job.reused->features() : job.scan.features, features);
-      }
+      AddShard(job, index, builder);
       AddMissing(job.scan.unread, unread);
       damage.Append(std::move(job.scan.damage));
       reused += job.reused != nullptr;
@@ -455,7 +469,7 @@ class IndexRun {
     }
     builder.SetHoldout(scan_.holdout);
     builder.SetFormat(scan_.format);
-    builder.SetFeatures(std::move(features));
+    builder.SetFeatures(features);
     builder.SetSpec(spec_);
     builder.SetClassNames(std::move(class_names_));
     builder.SetMeasuredFeatures(MeasuredFeatures());

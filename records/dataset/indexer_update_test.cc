@@ -1,5 +1,6 @@
 #include "records/dataset/indexer.h"
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 
@@ -152,6 +153,20 @@ TEST_F(IndexerTest, UpdateReadsOnlyNewAndChangedShards) {
   ASSERT_OK_AND_ASSIGN(IndexResult anew, Index());
   EXPECT_EQ(anew.manifest.content_fingerprint(), second.manifest.content_fingerprint());
   EXPECT_EQ(second.manifest.features().features.size(), 2u);
+}
+
+TEST_F(IndexerTest, UpdateReadsAShardAgainThatWasRewrittenWithTheSameSize) {
+  WriteShards(2);
+  ASSERT_OK(Index());
+  const auto time = std::filesystem::last_write_time(folder_.File("s1.tfrecord"));
+  folder_.Write("s1.tfrecord", ChessShard(100, 500).text());
+  std::filesystem::last_write_time(folder_.File("s1.tfrecord"), time + std::chrono::seconds(1));
+  options_.update = true;
+  ASSERT_OK_AND_ASSIGN(const IndexResult updated, Index());
+  EXPECT_EQ(updated.read_shards, 1u);
+  options_.update = false;
+  ASSERT_OK_AND_ASSIGN(const IndexResult anew, Index());
+  EXPECT_EQ(updated.manifest.content_fingerprint(), anew.manifest.content_fingerprint());
 }
 
 ShardBuilder LargeShard(int records) {

@@ -147,6 +147,12 @@ TEST(MadeSpecTest, FeaturesThatRecordsHaveTogetherAreNoAlternatives) {
       AllOf(HasSubstr("feature: \"jpg\""), HasSubstr("feature: \"png\""), Not(HasSubstr("|"))));
 }
 
+TEST(MadeSpecTest, SeveralImagesInARecordAreNoAlternatives) {
+  FeatureSummary summary = {100, {SampleImages("jpg", 60), SampleImages("png", 40)}};
+  summary.features[1].values = {1, 2};
+  EXPECT_THAT(MakeSpec(summary, RecordFormat::kExample), Not(HasSubstr("|")));
+}
+
 TEST(MadeSpecTest, SaysWhyImagesStayEncoded) {
   FeatureInfo feature = Feature("image/encoded", "bytes", {1, 1}, {100, 900});
   feature.records = 99;

@@ -84,15 +84,48 @@ absl::Status CheckFeature(const FeatureInfo& feature, uint64_t records) {
     return invalid(
         absl::StrCat("a least length of ", range.min, " is more than the greatest, ", range.max));
   }
-  if (feature.images > feature.records) {
-    return invalid(
-        absl::StrCat("has images in ", feature.images, " of ", feature.records, " records"));
+  if (const uint64_t most = std::max(feature.images, feature.grey16); most > feature.records) {
+    return invalid(absl::StrCat("has images in ", most, " of ", feature.records, " records"));
   }
   if (feature.records <= records) return absl::OkStatus();
   return invalid(absl::StrCat("is in ", feature.records, " of ", records, " records"));
 }
 
+// The feature of `all` with the numbers of a shard's survey.
+FeatureInfo InShard(const SurveyedFeature& feature, const FeatureSummary& all) {
+  FeatureInfo info = all.features[feature.index];
+  info.records = feature.records;
+  info.values = feature.values;
+  info.bytes = feature.bytes;
+  info.step_values = feature.step_values;
+  info.images = feature.images;
+  info.grey16 = feature.grey16;
+  return info;
+}
+
+absl::Status CheckSurvey(const ShardSurvey& survey, const FeatureSummary& all) {
+  for (const SurveyedFeature& feature : survey.features) {
+    if (feature.index >= all.features.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("index ", feature.index, " of ", all.features.size(), " features"));
+    }
+    PENSTOCK_RETURN_IF_ERROR(CheckFeature(InShard(feature, all), survey.records));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+ShardSurvey SurveyOf(const FeatureSummary& shard, const FeatureIndex& index) {
+  ShardSurvey survey{shard.records};
+  for (const FeatureInfo& info : shard.features) {
+    const std::optional<size_t> i = index.Find(info);
+    if (!i.has_value()) continue;
+    survey.features.push_back({static_cast<uint32_t>(*i), info.records, info.values, info.bytes,
+                               info.step_values, info.images, info.grey16});
+  }
+  return survey;
+}
 
 std::string HoldoutInfo::Decider() const {
   return feature.empty() ? "the whole record" : absl::StrCat("'", feature, "'");
@@ -108,6 +141,22 @@ std::string Manifest::ShardPath(size_t shard) const {
   const ShardInfo& info = shards_[shard];
   if (info.absolute || base_dir_.empty()) return info.path;
   return absl::StrCat(base_dir_, base_dir_.back() == '/' ? "" : "/", info.path);
+}
+
+bool Manifest::surveyed() const {
+  return !shards_.empty() &&
+         std::all_of(shards_.begin(), shards_.end(),
+                     [](const ShardInfo& shard) { return shard.survey.has_value(); });
+}
+
+std::optional<FeatureSummary> Manifest::ShardFeatures(size_t shard) const {
+  const std::optional<ShardSurvey>& survey = shards_[shard].survey;
+  if (!survey.has_value()) return std::nullopt;
+  FeatureSummary summary{survey->records, {}};
+  for (const SurveyedFeature& feature : survey->features) {
+    summary.features.push_back(InShard(feature, features_));
+  }
+  return summary;
 }
 
 ChunkInfo Manifest::chunk(size_t i) const {
@@ -298,9 +347,19 @@ absl::Status ManifestBuilder::CheckMeasured() const {
   return absl::OkStatus();
 }
 
+absl::Status ManifestBuilder::CheckSurveys() const {
+  for (const ShardInfo& shard : manifest_.shards_) {
+    if (!shard.survey.has_value()) continue;
+    const absl::Status status = CheckSurvey(*shard.survey, manifest_.features_);
+    if (!status.ok()) return Annotate(status, absl::StrCat(shard.path, ": survey"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Manifest> ManifestBuilder::Build() {
   PENSTOCK_RETURN_IF_ERROR(status_);
   PENSTOCK_RETURN_IF_ERROR(CheckMeasured());
+  PENSTOCK_RETURN_IF_ERROR(CheckSurveys());
   Manifest& m = manifest_;
   if (m.num_chunks() > std::numeric_limits<uint32_t>::max() - 1) {
     return absl::ResourceExhaustedError(

@@ -19,6 +19,27 @@
 
 namespace penstock {
 
+// What a survey of a shard's records found about one feature.
+struct SurveyedFeature {
+  uint32_t index = 0;  // Index into the manifest's features, which have the name and the type.
+  uint64_t records = 0;
+  ValueRange values = {};
+  ValueRange bytes = {};
+  ValueRange step_values = {};
+  uint64_t images = 0;
+  uint64_t grey16 = 0;
+};
+
+// The features of all records of a shard.
+struct ShardSurvey {
+  uint64_t records = 0;
+  std::vector<SurveyedFeature> features = {};
+};
+
+// Returns the survey for a manifest whose features `index` finds. A feature that has no values of
+// any kind is left out if others of its name have some.
+ShardSurvey SurveyOf(const FeatureSummary& shard, const FeatureIndex& index);
+
 struct ShardInfo {
   std::string path = {};    // '/' separates. Relative to the manifest's folder unless `absolute`.
   bool absolute = false;    // `path` is absolute.
@@ -31,6 +52,8 @@ struct ShardInfo {
   uint64_t excluded_records = 0;
   // Sums over the images of the training split, one for each of measured_features().
   std::vector<PixelSums> pixel_sums = {};
+  // Unset if an older version, which looked at the first records only, indexed the shard.
+  std::optional<ShardSurvey> survey = {};
 };
 
 struct ChunkInfo {
@@ -91,8 +114,12 @@ class Manifest {
   std::span<const ShardInfo> shards() const { return shards_; }
   const HoldoutInfo& holdout() const { return holdout_; }
   RecordFormat format() const { return format_; }
-  // The features of the first records of each shard, or of all records.
+  // The features of all records if surveyed(). Otherwise those of the first records of each shard.
   const FeatureSummary& features() const { return features_; }
+  // Whether each shard has a survey of all its records.
+  bool surveyed() const;
+  // The features of a shard's records; unset if the shard has no survey.
+  std::optional<FeatureSummary> ShardFeatures(size_t shard) const;
   // The textproto of the decode spec to use if no other is named; empty if none is stored.
   const std::string& spec() const { return spec_; }
   // The names of the classes, by label, from classes.txt beside the shards. Empty if there was no
@@ -215,6 +242,7 @@ class ManifestBuilder {
   absl::Status CheckChunk(const Chunk& chunk) const;
   absl::Status CheckFirstRecord(const Chunk& chunk) const;
   absl::Status CheckMeasured() const;
+  absl::Status CheckSurveys() const;
 
   Manifest manifest_;
   uint64_t offset_ = 0;       // End of the last chunk in its file.

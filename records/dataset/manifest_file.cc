@@ -92,6 +92,39 @@ void AddPixelSums(const PixelSums& sums, v1::Shard& shard) {
   out->mutable_square()->Add(sums.square.begin(), sums.square.end());
 }
 
+// Writes the numbers of a feature or of its survey in a shard.
+template <typename Numbers>
+void WriteNumbers(const Numbers& from, v1::FeatureInfo& out) {
+  out.set_records(from.records);
+  out.set_min_values(from.values.min);
+  out.set_max_values(from.values.max);
+  out.set_min_step_values(from.step_values.min);
+  out.set_max_step_values(from.step_values.max);
+  out.set_image_records(from.images);
+  out.set_grey16_records(from.grey16);
+}
+
+template <typename Numbers>
+void ReadNumbers(const v1::FeatureInfo& from, Numbers& out) {
+  out.records = from.records();
+  out.values = {from.min_values(), from.max_values()};
+  out.step_values = {from.min_step_values(), from.max_step_values()};
+  out.images = from.image_records();
+  out.grey16 = from.grey16_records();
+}
+
+void AddSurvey(const ShardSurvey& survey, v1::Shard& shard) {
+  v1::ShardSurvey* out = shard.mutable_survey();
+  out->set_records(survey.records);
+  for (const SurveyedFeature& feature : survey.features) {
+    v1::SurveyedFeature* added = out->add_feature();
+    added->set_index(feature.index);
+    WriteNumbers(feature, *added->mutable_info());
+    added->mutable_info()->set_min_length(feature.bytes.min);
+    added->mutable_info()->set_max_length(feature.bytes.max);
+  }
+}
+
 v1::Shard* AddShard(const ShardInfo& shard, v1::ManifestProto& proto) {
   v1::Shard* out = proto.add_shard();
   out->set_path(shard.path);
@@ -102,6 +135,7 @@ v1::Shard* AddShard(const ShardInfo& shard, v1::ManifestProto& proto) {
   out->set_label(shard.label);
   out->set_excluded_records(shard.excluded_records);
   for (const PixelSums& sums : shard.pixel_sums) AddPixelSums(sums, *out);
+  if (shard.survey.has_value()) AddSurvey(*shard.survey, *out);
   return out;
 }
 
@@ -180,6 +214,18 @@ absl::Status ReadPixelSums(const v1::Shard& shard, ShardInfo& info) {
   return absl::OkStatus();
 }
 
+ShardSurvey ReadSurvey(const v1::ShardSurvey& survey) {
+  ShardSurvey out{survey.records()};
+  for (const v1::SurveyedFeature& read : survey.feature()) {
+    SurveyedFeature feature;
+    feature.index = read.index();
+    ReadNumbers(read.info(), feature);
+    feature.bytes = {read.info().min_length(), read.info().max_length()};
+    out.features.push_back(feature);
+  }
+  return out;
+}
+
 absl::Status ReadShard(const v1::Shard& shard, ManifestBuilder& builder) {
   PENSTOCK_RETURN_IF_ERROR(CheckColumns(shard));
   ShardInfo info;
@@ -191,6 +237,7 @@ absl::Status ReadShard(const v1::Shard& shard, ManifestBuilder& builder) {
   info.label = shard.label();
   info.excluded_records = shard.excluded_records();
   PENSTOCK_RETURN_IF_ERROR(ReadPixelSums(shard, info));
+  if (shard.has_survey()) info.survey = ReadSurvey(shard.survey());
   builder.AddShard(std::move(info));
   for (int i = 0; i < shard.chunk_size_size(); ++i) {
     ManifestBuilder::Chunk chunk;
@@ -213,13 +260,8 @@ void AddFeature(const FeatureInfo& feature, v1::ManifestProto& proto) {
   out->set_type(feature.type);
   out->set_min_length(length.min);
   out->set_max_length(length.max);
-  out->set_records(feature.records);
   out->set_feature_list(feature.feature_list);
-  out->set_min_values(feature.values.min);
-  out->set_max_values(feature.values.max);
-  out->set_min_step_values(feature.step_values.min);
-  out->set_max_step_values(feature.step_values.max);
-  out->set_image_records(feature.images);
+  WriteNumbers(feature, *out);
 }
 
 FeatureInfo ReadFeature(const v1::FeatureInfo& feature) {
@@ -227,10 +269,7 @@ FeatureInfo ReadFeature(const v1::FeatureInfo& feature) {
   info.name = feature.name();
   info.type = feature.type();
   info.feature_list = feature.feature_list();
-  info.records = feature.records();
-  info.values = {feature.min_values(), feature.max_values()};
-  info.step_values = {feature.min_step_values(), feature.max_step_values()};
-  info.images = feature.image_records();
+  ReadNumbers(feature, info);
   const ValueRange length{feature.min_length(), feature.max_length()};
   const bool bytes = feature.type() == "bytes";
   if (bytes) info.bytes = length;

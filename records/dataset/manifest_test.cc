@@ -24,6 +24,7 @@ FeatureSummary Features() {
   return {40,
           {{"d", "bytes", false, 40, {1, 1}, {194, 194}},
            {"s", "int64", false, 39, {1, 3}},
+           {"depth", "bytes", false, 40, {1, 1}, {85, 90}, {}, 40, 7},
            {"frames", "float", true, 40, {0, 7}, {}, {2, 4}}}};
 }
 
@@ -33,7 +34,14 @@ ManifestBuilder SmallBuilder() {
   builder.SetHoldout({"d", 1u << 28});
   builder.SetFeatures(Features());
   builder.SetChunkTarget(4096);
-  builder.AddShard({.path = "a.tfrecord", .size = 1000, .modified_ns = 5, .excluded_records = 3});
+  builder.AddShard({.path = "a.tfrecord",
+                    .size = 1000,
+                    .modified_ns = 5,
+                    .excluded_records = 3,
+                    .survey = ShardSurvey{15,
+                                          {{0, 15, {1, 1}, {194, 194}},
+                                           {2, 10, {1, 1}, {85, 85}, {}, 10, 5},
+                                           {3, 9, {}, {}, {2, 4}}}}});
   builder.AddChunk({.size = 300, .records = 10, .holdout = 1, .crc32c = 11});
   builder.AddChunk({.size = 200, .records = 5, .crc32c = 22, .gap = 100, .first_record = 13});
   builder.AddShard({.path = "sub/empty.tfrecord"});
@@ -128,6 +136,26 @@ TEST(ManifestTest, SurvivesItsFile) {
   EXPECT_EQ(loaded.ShardPath(2), "/b.gz");
   EXPECT_EQ(loaded.chunk(1).first_record, 13u);
   EXPECT_EQ(loaded.chunk_target(), 4096u);
+  EXPECT_THAT(loaded.ShardFeatures(0)->features,
+              ElementsAre(FeatureInfo{"d", "bytes", false, 15, {1, 1}, {194, 194}},
+                          FeatureInfo{"depth", "bytes", false, 10, {1, 1}, {85, 85}, {}, 10, 5},
+                          FeatureInfo{"frames", "float", true, 9, {0, 0}, {}, {2, 4}}));
+  EXPECT_EQ(loaded.ShardFeatures(1), std::nullopt);
+  EXPECT_FALSE(loaded.surveyed());
+}
+
+TEST(ManifestTest, RefusesSurveysThatContradictThemselves) {
+  const auto build = [](SurveyedFeature feature) {
+    ManifestBuilder builder;
+    builder.SetFeatures(Features());
+    builder.AddShard({.path = "a", .survey = ShardSurvey{9, {feature}}});
+    return builder.Build();
+  };
+  EXPECT_OK(build({3, 9}));
+  EXPECT_THAT(build({4, 9}), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      HasSubstr("a: survey: index 4 of 4 features")));
+  EXPECT_THAT(build({0, 10}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("d: is in 10 of 9 records")));
 }
 
 TEST(ManifestTest, AnEmptyManifestSurvives) {

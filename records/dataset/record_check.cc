@@ -27,18 +27,23 @@ absl::StatusOr<RecordCheck> RecordCheck::Create(const ScanOptions& options) {
 }
 
 absl::Status RecordCheck::Check(std::span<const uint8_t> payload, bool& held) {
+  const absl::Status status = CheckAll(payload, held);
+  if (++checked_records_ == kFirstRecords) first_ = survey_.Summary();
+  return status;
+}
+
+absl::Status RecordCheck::CheckAll(std::span<const uint8_t> payload, bool& held) {
   held = false;
-  if (survey_all_ || !surveyed()) {
-    ++tried_records_;
-    const absl::Status status = survey_.Add(payload);
-    if (parse_records_ && !status.ok()) return status;
-  }
+  const absl::Status parsed = survey_.Read(payload);
+  if (parse_records_ && !parsed.ok()) return parsed;
   if (finder_.has_value()) {
     PENSTOCK_RETURN_IF_ERROR(finder_->Find(payload, found_));
     held = rule_->InHoldout(found_);
   }
   if (payload_check_) PENSTOCK_RETURN_IF_ERROR(payload_check_(payload));
-  return images_.has_value() ? CheckImages(payload, held) : absl::OkStatus();
+  if (images_.has_value()) PENSTOCK_RETURN_IF_ERROR(CheckImages(payload, held));
+  if (parsed.ok()) survey_.Keep();  // A record that is left out does not count.
+  return absl::OkStatus();
 }
 
 absl::Status RecordCheck::CheckImages(std::span<const uint8_t> payload, bool held) {

@@ -19,20 +19,23 @@ namespace penstock {
 // Checks the records of one shard. Not thread-safe.
 class RecordCheck {
  public:
-  // Number of records at the front that are surveyed. All records are surveyed if they are raw, or
-  // are parsed anyway.
-  static constexpr uint64_t kSurveyedRecords = 100;
+  // Number of records at the front whose features are compared with those of other shards before
+  // the shard has been read to its end.
+  static constexpr uint64_t kFirstRecords = 100;
 
   // Errors are those of FeatureFinder::Create(), ImageCheck::Create() and options.make_check().
   static absl::StatusOr<RecordCheck> Create(const ScanOptions& options);
 
-  // Checks a record, and sets whether it is held out. An error says why the record cannot be used;
-  // kResourceExhausted means that there was no memory to find out.
+  // Checks and surveys a record, and sets whether it is held out. An error says why the record
+  // cannot be used; kResourceExhausted means that there was no memory to find out.
   absl::Status Check(std::span<const uint8_t> payload, bool& held);
 
+  // Covers the records of the format in which Check() found no fault.
   const FeatureSurvey& survey() const { return survey_; }
-  // Whether all of the first kSurveyedRecords records were surveyed.
-  bool surveyed() const { return tried_records_ >= kSurveyedRecords; }
+  // Whether kFirstRecords records were checked.
+  bool has_first_records() const { return checked_records_ >= kFirstRecords; }
+  // The features of the first kFirstRecords records, or of all if there are fewer.
+  FeatureSummary FirstFeatures() const { return has_first_records() ? first_ : survey_.Summary(); }
 
   // Results for the images of all records in which Check() found no fault. With measure_images,
   // they have sums over the training images, one for each feature. They are empty if no images are
@@ -44,16 +47,16 @@ class RecordCheck {
  private:
   explicit RecordCheck(const ScanOptions& options)
       : survey_(options.format),
-        survey_all_(options.parse_records || options.format == RecordFormat::kRaw),
         parse_records_(options.parse_records),
         measure_images_(options.measure_images) {}
+  absl::Status CheckAll(std::span<const uint8_t> payload, bool& held);
   absl::Status CheckImages(std::span<const uint8_t> payload, bool held);
 
   FeatureSurvey survey_;
-  const bool survey_all_;
   const bool parse_records_;
   const bool measure_images_;
-  uint64_t tried_records_ = 0;
+  uint64_t checked_records_ = 0;
+  FeatureSummary first_;
   std::optional<HoldoutRule> rule_;
   std::optional<FeatureFinder> finder_;  // Finds the feature of rule_.
   FoundFeatures found_;

@@ -42,7 +42,7 @@ class ScanState {
   void KeepImages() { kept_images_ = check_.checked_images(); }
   void DropImages() { check_.set_checked_images(kept_images_); }
 
-  // Calls options.on_features once: when the first records are surveyed, or with `all` in any case.
+  // Calls options.on_features once: when the first records are checked, or with `all` in any case.
   // Its errors end the scan.
   absl::Status TellFeatures(bool all);
 

@@ -65,11 +65,11 @@ absl::Status ScanState::Damaged(DamagedRange range, const absl::Status& why) {
 }
 
 absl::Status ScanState::TellFeatures(bool all) {
-  if (told_features_ || !options_.on_features || !(all || check_.surveyed())) {
+  if (told_features_ || !options_.on_features || !(all || check_.has_first_records())) {
     return absl::OkStatus();
   }
   told_features_ = true;
-  return options_.on_features(check_.survey().Summary());
+  return options_.on_features(check_.FirstFeatures());
 }
 
 absl::StatusOr<ShardScan> ScanShard(const ByteSource& source, const ScanOptions& options) {

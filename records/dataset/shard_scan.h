@@ -33,8 +33,7 @@ struct ScanOptions {
   RecordFormat format = RecordFormat::kExample;
   // How the shard stores its records. If unset, its first bytes say.
   std::optional<StoredRecords> stored = {};
-  // If true, every record must be of the format, and all records are surveyed. Lengths and payload
-  // CRCs are always checked.
+  // If true, every record must be of the format. Lengths and payload CRCs are always checked.
   bool parse_records = false;
   // The features whose images must decode, if parse_records or measure_images is set.
   std::vector<ImageFeature> images;
@@ -70,7 +69,9 @@ struct ShardScan {
   std::vector<ManifestBuilder::Chunk> chunks;
   DamageList damage{kMaxListed};
   uint64_t excluded_records = 0;
-  FeatureSummary features;          // Survey of the first records, or of all (RecordCheck).
+  // Survey of all records that are of the format. If damage leaves out a chunk of a compressed
+  // shard, its intact records count too.
+  FeatureSummary features;
   std::vector<std::string> unread;  // FeatureSurvey::unread() of the same records.
   // Sums over the training images in `chunks`, one for each of options.images. Set with
   // measure_images.

@@ -88,16 +88,8 @@ TEST(ShardScanTest, CountsHoldoutAndNotesFeatures) {
   for (const auto& chunk : scan.chunks) held += chunk.holdout;
   EXPECT_NEAR(static_cast<double>(held), 250, 55);  // Four standard deviations.
   const FeatureSummary expected = {
-      100, {{"d", "bytes", false, 100, {1, 1}, {194, 194}}, {"s", "int64", false, 100, {1, 1}}}};
+      1000, {{"d", "bytes", false, 1000, {1, 1}, {194, 194}}, {"s", "int64", false, 1000, {1, 1}}}};
   EXPECT_EQ(scan.features, expected);
-}
-
-TEST(ShardScanTest, SurveysAllRecordsThatItParses) {
-  ShardBuilder shard = ChessShard(1000);
-  ScanOptions options = Target(4096);
-  options.parse_records = true;
-  ASSERT_OK_AND_ASSIGN(const ShardScan scan, ScanShard(shard.source(), options));
-  EXPECT_EQ(scan.features.records, 1000u);
 }
 
 TEST(ShardScanTest, RawRecordsAreParsedByNobody) {

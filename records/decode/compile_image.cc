@@ -106,6 +106,10 @@ absl::Status CheckEnums(const v1::Image& image) {
     return absl::InvalidArgumentError(absl::StrCat(
         "truncated ", static_cast<int>(image.truncated()), " is neither ERROR nor FILL"));
   }
+  if (!v1::Image::Grey16_IsValid(image.grey16())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("grey16 ", static_cast<int>(image.grey16()), " is neither CLIP nor SCALE"));
+  }
   return absl::OkStatus();
 }
 
@@ -132,6 +136,7 @@ absl::StatusOr<ImageOps> ImageOpsOf(const v1::Image& image) {
   ops.flip_probability = image.flip();
   if (image.interpolation() == v1::Image::NEAREST) ops.interpolation = Interpolation::kNearest;
   ops.fill_truncated = image.truncated() == v1::Image::FILL;
+  ops.scale_grey16 = image.grey16() == v1::Image::SCALE;
   ops.scaled_decoding = image.scaled_decoding();
   ops.limits = LimitsOf(image);
   PENSTOCK_RETURN_IF_ERROR(AddAnyCrop(image, ops));

@@ -3,12 +3,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/bytes_of.h"
 #include "gtest/gtest.h"
 #include "records/decode/program.h"
 #include "records/decode/testing/compile_text.h"
 #include "records/decode/testing/variable_row.h"
 #include "records/image/image_transform.h"
 #include "records/image/self_test_images.h"
+#include "records/image/testing/grey16_png.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
@@ -158,6 +160,16 @@ TEST(DecodeImageTest, AFailureNamesRowFeatureAndReason) {
   // This is a fact about the record. kDataLoss would make clients ask other servers.
   EXPECT_THAT(outcome.failure->status,
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("feature 'jpeg'")));
+}
+
+TEST(DecodeImageTest, Scales16BitGreyIfAskedTo) {
+  ImageRows rows(
+      Image("channels: 1 interpolation: NEAREST grey16: SCALE resize { height: 1 width: 8 }"));
+  const std::string png = Grey16Png();
+  rows.Add(BytesOf(png), 0);
+  std::vector<std::vector<uint8_t>> out;
+  EXPECT_FALSE(rows.Decode(0, out).failure);
+  EXPECT_THAT(out.at(0), ElementsAre(0, 0, 1, 1, 1, 128, 255, 255));
 }
 
 TEST(DecodeImageTest, CountsFilesThatWereFilled) {

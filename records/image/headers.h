@@ -18,6 +18,9 @@ inline bool LooksLikeImage(std::span<const uint8_t> bytes) {
   return LooksLikeJpeg(bytes) || LooksLikePng(bytes);
 }
 
+// Whether the header is that of a PNG with 16-bit grey and no alpha, whose values Pillow clips.
+bool IsGrey16Png(std::span<const uint8_t> bytes);
+
 // Reads the markers up to the first scan.
 // kInvalidArgument: a JPEG process other than 8-bit Huffman-coded DCT, or a number of components
 // other than 1, 3 or 4.

@@ -12,6 +12,9 @@ struct ImageDecodeOptions {
   int channels = 3;             // 1 (grey) or 3 (RGB).
   bool orient = false;          // Turn and mirror the picture as EXIF says.
   bool fill_truncated = false;  // Decode what there is of a truncated file, instead of an error.
+  // Maps the values of a PNG with 16-bit grey, 0 to 65535, to 0 to 255. Otherwise values above 255
+  // become 255, as in Pillow.
+  bool scale_grey16 = false;
   // Decodes a JPEG to a picture of ShrunkSize(), with a smaller inverse transform of each block.
   // REQUIRES: 1, 2 or 4; 1 for a PNG.
   uint32_t shrink = 1;

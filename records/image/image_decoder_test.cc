@@ -4,13 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes_of.h"
 #include "gmock/gmock.h"
 #include "records/image/testing/expectations.h"
+#include "records/image/testing/grey16_png.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Bytes = std::vector<uint8_t>;
 
@@ -97,6 +100,24 @@ TEST_F(ImageDecoderTest, KeepsAllPixelsIfOnlyTheEndMarkerIsMissing) {
         decoder_.Decode(Cut(name, static_cast<size_t>(less)), {.fill_truncated = true}));
     EXPECT_TRUE(image.notes.truncated) << name;
     EXPECT_EQ(DigestOf(image), Expectations::Get()["decoded"][name]["rgb"].get<std::string>());
+  }
+}
+
+TEST_F(ImageDecoderTest, Clips16BitGreyOrScalesIt) {
+  const std::string png = Grey16Png();
+  for (const int channels : {1, 3}) {
+    const auto values = [&](bool scale) {
+      const auto image =
+          decoder_.Decode(BytesOf(png), {.channels = channels, .scale_grey16 = scale});
+      EXPECT_OK(image.status());
+      std::vector<int> firsts;
+      for (size_t i = 0; i < image->pixels.bytes(); i += static_cast<size_t>(channels)) {
+        firsts.push_back(image->pixels.data[i]);
+      }
+      return firsts;
+    };
+    EXPECT_THAT(values(false), ElementsAre(0, 128, 129, 255, 255, 255, 255, 255));
+    EXPECT_THAT(values(true), ElementsAre(0, 0, 1, 1, 1, 128, 255, 255));
   }
 }
 

@@ -54,8 +54,11 @@ Size ImageOps::output() const {
 }
 
 ImageDecodeOptions ImageOps::decode_options() const {
-  return {
-      .channels = channels, .orient = orient, .fill_truncated = fill_truncated, .limits = limits};
+  return {.channels = channels,
+          .orient = orient,
+          .fill_truncated = fill_truncated,
+          .scale_grey16 = scale_grey16,
+          .limits = limits};
 }
 
 size_t ImageOps::output_bytes() const {

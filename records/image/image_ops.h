@@ -49,6 +49,7 @@ struct ImageOps {
   double flip_probability = 0;  // Probability of mirroring left to right, the last step.
   Interpolation interpolation = Interpolation::kBilinear;
   bool fill_truncated = false;  // Decode what there is of a truncated file.
+  bool scale_grey16 = false;    // As in ImageDecodeOptions.
   // Decode JPEGs at a smaller scale if the resize shrinks them anyway (scaled_decoding.h).
   bool scaled_decoding = false;
   ImageLimits limits = {};

@@ -71,6 +71,12 @@ bool LooksLikePng(std::span<const uint8_t> bytes) {
          std::equal(kSignature.begin(), kSignature.end(), bytes.begin());
 }
 
+bool IsGrey16Png(std::span<const uint8_t> bytes) {
+  constexpr size_t kDepth = 24, kColorType = 25;  // In IHDR, the first chunk.
+  return LooksLikePng(bytes) && bytes.size() > kColorType && bytes[kDepth] == 16 &&
+         bytes[kColorType] == 0;
+}
+
 absl::StatusOr<ImageInfo> ReadPngHeader(std::span<const uint8_t> bytes) {
   bytes = bytes.subspan(kSignature.size());
   if (bytes.size() < kChunkOverhead + kIhdrBytes) {

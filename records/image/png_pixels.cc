@@ -50,13 +50,15 @@ struct PngPixels::State {
   absl::Status Failure() const;
 
   // Number of bytes of a stored pixel: 1 for grey or a palette index of at most 8 bits, 2 for
-  // 16-bit grey, 3 for RGB. Alpha is dropped, and so is the low half of other 16-bit samples.
+  // 16-bit grey that is clipped, 3 for RGB. Alpha is dropped, and so is the low half of other
+  // 16-bit samples.
   size_t stored_pixel_bytes() const {
     if (info->components >= 3) return 3;
-    return is_grey16() ? 2 : 1;
+    return clips_grey16() ? 2 : 1;
   }
   // Grey with alpha does not count: Pillow uses the high byte there, as for colours.
   bool is_grey16() const { return info->components == 1 && info->bit_depth == 16; }
+  bool clips_grey16() const { return is_grey16() && !options->scale_grey16; }
 
   [[noreturn]] void Escape(Stop why) {
     stop = why;
@@ -118,7 +120,11 @@ void PngPixels::State::ReadHeader() {
   png_read_info(png, png_info);
   if (info->components == 1 && info->bit_depth <= 8) ReadPalette();
   png_set_packing(png);
-  if (!is_grey16()) png_set_strip_16(png);
+  if (!is_grey16()) {
+    png_set_strip_16(png);
+  } else if (options->scale_grey16) {
+    png_set_scale_16(png);
+  }
   png_set_strip_alpha(png);
   png_set_interlace_handling(png);
   png_read_update_info(png, png_info);
@@ -153,11 +159,11 @@ void PngPixels::State::ReadRows() {
 void PngPixels::State::ConvertTo(uint8_t* out) const {
   const size_t pixels = info->pixels();
   const bool grey = options->channels == 1;
-  if (info->components == 2) {
+  if (info->components == 2 || (is_grey16() && options->scale_grey16)) {
     grey ? CopyBytes(stored, pixels, out) : GreyToRgb(stored, pixels, out);
   } else if (info->components >= 3) {
     grey ? RgbToGrey(stored, pixels, out) : CopyBytes(stored, 3 * pixels, out);
-  } else if (is_grey16()) {
+  } else if (is_grey16()) {  // Clipped.
     grey ? Grey16ToGrey(stored, pixels, out) : Grey16ToRgb(stored, pixels, out);
   } else {
     grey ? colors.ToGrey(stored, pixels, out) : colors.ToRgb(stored, pixels, out);
