@@ -61,8 +61,7 @@ absl::Status CheckFilesArgument(const std::string& name, absl::string_view comma
 }
 
 absl::Status CheckFilesExist(const std::string& name) {
-  return CheckExists("DATASET (or --manifest)", name,
-                     "give a folder of shards, a manifest or a shard");
+  return CheckExists("dataset", name, "give a folder of shards, a manifest or a shard");
 }
 
 absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path, IndexOptions options) {

@@ -46,6 +46,21 @@ TEST_F(PackCommandTest, FailsAtAnInvalidLine) {
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/out"));
 }
 
+TEST_F(PackCommandTest, NamesTheKindOfAFileThatHoldsNoPositions) {
+  const auto says = [this](const std::string& content) {
+    std::ofstream(folder_ + "/t") << content;
+    EXPECT_EQ(Run({"pack", folder_ + "/t", "-o", folder_ + "/out"}), 1);
+    return error_;
+  };
+  EXPECT_THAT(says("PAR1\x15\x04"), HasSubstr("t:1: this is Parquet: read it in Python"));
+  EXPECT_THAT(says("{\"a\": 1}\n"), HasSubstr("this is JSON: --from jsonl"));
+  EXPECT_THAT(says("[Event \"x\"]\n\n1. e4 *\n"), HasSubstr("this is PGN: write a line FEN"));
+  EXPECT_THAT(says("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - bm e4; id \"1\";\n"),
+              HasSubstr("this is EPD: write a line FEN"));
+  EXPECT_THAT(says(std::string(chess::kStartFen) + "\n"), HasSubstr("no tab between FEN and"));
+  EXPECT_THAT(says("a,b\n1,2\n"), HasSubstr("such as --from csv"));
+}
+
 TEST_F(PackCommandTest, SkipsAndReportsInvalidLinesOnRequest) {
   ASSERT_EQ(Run({"pack", input_, "-o", folder_ + "/out", "--skip-invalid", "--json", "-"}), 0);
   EXPECT_THAT(error_, HasSubstr("skipped 1 invalid line, the first at"));

@@ -102,7 +102,7 @@ absl::Status CheckManifestFlag(const std::string& manifest) {
 
 absl::Status CheckManifestExists(const std::string& manifest) {
   if (IsServedManifest(manifest)) return absl::OkStatus();
-  return CheckExists("DATASET (or --manifest)", manifest,
+  return CheckExists("dataset", manifest,
                      "give a folder of shards, a manifest, or server:PATH for a manifest on the "
                      "servers");
 }

@@ -5,6 +5,7 @@
 #include <set>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/io/file_source.h"
@@ -54,6 +55,15 @@ absl::StatusOr<OpenedDataset> LoadOfFolder(const std::string& folder, const Inde
                    ". To use it unchanged, give ", path, " instead of the folder"));
 }
 
+// Whether the name is that of a table or of arrays, from which `penstock pack` makes shards.
+bool IsTableName(absl::string_view name) {
+  if (!absl::ConsumeSuffix(&name, ".gz")) absl::ConsumeSuffix(&name, ".zst");
+  for (const absl::string_view ending : {".csv", ".jsonl", ".npy", ".npz", ".tsv"}) {
+    if (absl::EndsWithIgnoreCase(name, ending)) return true;
+  }
+  return false;
+}
+
 absl::StatusOr<OpenedDataset> LoadOfFile(const std::string& path) {
   absl::StatusOr<Manifest> manifest = Manifest::Load(path);
   if (manifest.ok()) return OpenedDataset{*std::move(manifest), path, false};
@@ -61,6 +71,11 @@ absl::StatusOr<OpenedDataset> LoadOfFile(const std::string& path) {
   const bool opens = FileSource::Open(path).ok();
   if (!absl::IsInvalidArgument(manifest.status()) || !opens) return manifest.status();
   const std::string folder = FolderOfFile(path);
+  if (IsTableName(path)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is not a dataset; make one of it with penstock pack ", path,
+                     " -o DIR, and use DIR"));
+  }
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": is not a Penstock manifest; if it is a shard, give its folder ", folder,
                    ", or index it alone: penstock index ", path, " -o ", folder, "/NAME.pb"));

@@ -184,5 +184,16 @@ TEST_F(OpenDatasetTest, AManifestOfFilesWithOtherNamesFits) {
   EXPECT_OK(OpenDataset(folder_.path()));
 }
 
+TEST_F(OpenDatasetTest, SaysHowATableBecomesADataset) {
+  for (const char* name : {"t.csv", "t.JSONL.gz", "t.npz.zst"}) {
+    const std::string path = folder_.Write(name, "a,b\n1,2\n");
+    EXPECT_THAT(OpenDataset(path),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("is not a dataset; make one of it with penstock pack " + path)));
+  }
+  EXPECT_THAT(OpenDataset(folder_.Write("t", "a,b\n1,2\n")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("if it is a shard")));
+}
+
 }  // namespace
 }  // namespace penstock

@@ -128,7 +128,8 @@ absl::StatusOr<v1::DecodeSpec> LoadSpec(absl::string_view name_or_file) {
   if (const BuiltinSpec* builtin = FindBuiltin(name)) return MakeBuiltin(*builtin, name_or_file);
   const std::string path(name_or_file);
   PENSTOCK_ASSIGN_OR_RETURN(const std::string text, ReadSpecFile(path));
-  return ParseSpec(text, path);
+  // A spec that a parent process passes as text has no name that a user knows.
+  return ParseSpec(text, absl::StartsWith(path, "/proc/self/fd/") ? "spec" : path);
 }
 
 }  // namespace penstock

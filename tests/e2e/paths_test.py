@@ -91,7 +91,7 @@ class PathsTest(TrainingTestCase):
                           self.refused(program, *args, option, picture))
 
     def test_a_dataset_that_is_not_there_is_named_with_what_to_give(self):
-        says = f"DATASET (or --manifest): {self.none}: No such file or directory; give a folder"
+        says = f"dataset: {self.none}: No such file or directory; give a folder"
         for args in (["bench"], ["stream"], ["which", "--step", 0], ["inspect"],
                      ["decode", "-o", self.folder / "arrays"]):
             for dataset in ([self.none], ["--manifest", self.none]):
