@@ -13,6 +13,7 @@
 #include "records/dataset/feature_info.h"
 #include "records/format/example_writer.h"
 #include "records/format/tfrecord.h"
+#include "records/image/image_decoder.h"
 #include "records/image/image_info.h"
 #include "records/image/library_version.h"
 
@@ -33,8 +34,8 @@ absl::Status Changed(const std::string& path) {
 
 class ImageMaker : public RecordMaker {
  public:
-  ImageMaker(const ImageFolder& folder, const ShrinkOptions& options)
-      : folder_(folder), shrinker_(options) {}
+  ImageMaker(const ImageFolder& folder, const ShrinkOptions& options, bool decode_all)
+      : folder_(folder), shrinker_(options), decode_all_(decode_all) {}
 
   absl::Status Make(uint64_t index, Made& made) override {
     const ImageFile& file = folder_.files[index];
@@ -83,8 +84,9 @@ class ImageMaker : public RecordMaker {
   // Returns the image that is stored for bytes_.
   absl::StatusOr<std::span<const uint8_t>> Encode() {
     PENSTOCK_ASSIGN_OR_RETURN(const ImageInfo info, ProbeImage(bytes_));
-    if (!shrinker_.IsLarge(info)) return std::span<const uint8_t>(bytes_);
-    return shrinker_.Shrink(bytes_, info);
+    if (shrinker_.IsLarge(info)) return shrinker_.Shrink(bytes_, info);
+    if (decode_all_) PENSTOCK_RETURN_IF_ERROR(decoder_.Decode(bytes_, {}).status());
+    return std::span<const uint8_t>(bytes_);
   }
 
   std::span<const uint8_t> Build(const ImageFile& file, std::span<const uint8_t> encoded) {
@@ -99,6 +101,8 @@ class ImageMaker : public RecordMaker {
 
   const ImageFolder& folder_;
   ImageShrinker shrinker_;
+  const bool decode_all_;
+  ImageDecoder decoder_;
   std::vector<uint8_t> bytes_;
   ExampleBuilder builder_;
 };
@@ -110,11 +114,12 @@ uint64_t EstimatedBytes(const ImageFile& file, const ShrinkOptions& options) {
   return image + file.path.size() + kOtherBytes;
 }
 
-std::string KeyOf(const ImageFolder& folder, const ShrinkOptions& options) {
+std::string KeyOf(const ImageFolder& folder, const ShrinkOptions& options, bool decode_all) {
   KeyBuilder key;
-  key.Add(absl::StrCat("images 1 ", options.max_side, " ", options.quality));
-  // The library determines the bytes of images that are stored smaller.
-  if (options.max_side > 0) key.Add(ImageLibraryDigest());
+  key.Add(absl::StrCat("images 1 ", options.max_side, " ", options.quality,
+                       decode_all ? " decoded" : ""));
+  // The library determines the bytes of images that are stored smaller, and which can be decoded.
+  if (options.max_side > 0 || decode_all) key.Add(ImageLibraryDigest());
   key.Add(uint64_t{folder.classes.size()});
   for (const std::string& name : folder.classes) key.Add(name);
   for (const ImageFile& file : folder.files) {
@@ -127,8 +132,11 @@ std::string KeyOf(const ImageFolder& folder, const ShrinkOptions& options) {
 
 }  // namespace
 
-ImageRecords::ImageRecords(const ImageFolder& folder, const ShrinkOptions& options)
-    : folder_(folder), options_(options), key_(KeyOf(folder, options)) {
+ImageRecords::ImageRecords(const ImageFolder& folder, const ShrinkOptions& options, bool decode_all)
+    : folder_(folder),
+      options_(options),
+      decode_all_(decode_all),
+      key_(KeyOf(folder, options, decode_all)) {
   for (const ImageFile& file : folder.files) estimated_bytes_ += EstimatedBytes(file, options);
 }
 
@@ -137,7 +145,7 @@ std::string ImageRecords::Name(uint64_t index) const {
 }
 
 std::unique_ptr<RecordMaker> ImageRecords::NewMaker() const {
-  return std::make_unique<ImageMaker>(folder_, options_);
+  return std::make_unique<ImageMaker>(folder_, options_, decode_all_);
 }
 
 }  // namespace penstock

@@ -18,13 +18,14 @@ namespace penstock {
 //   image/encoded      bytes: the file's, or those that ImageShrinker makes from a large image
 //   image/filename     bytes, the path relative to the folder
 //
-// A record is invalid if ProbeImage() refuses the file, if a large image cannot be decoded, or if
-// the record would be longer than a chunk may be. It is an error if the file cannot be read, or has
+// A record is invalid if ProbeImage() refuses the file, if an image that is decoded cannot be
+// decoded, or if the record would be longer than a chunk may be. Large images are decoded, and with
+// `decode_all` all images. It is an error if the file cannot be read, or has
 // changed since it was listed.
 class ImageRecords : public RecordSource {
  public:
   // Borrows `folder`.
-  ImageRecords(const ImageFolder& folder, const ShrinkOptions& options);
+  ImageRecords(const ImageFolder& folder, const ShrinkOptions& options, bool decode_all);
 
   uint64_t size() const override { return folder_.files.size(); }
   uint64_t estimated_bytes() const override { return estimated_bytes_; }
@@ -36,6 +37,7 @@ class ImageRecords : public RecordSource {
  private:
   const ImageFolder& folder_;
   const ShrinkOptions options_;
+  const bool decode_all_;
   uint64_t estimated_bytes_ = 0;
   std::string key_;
 };

@@ -24,11 +24,12 @@ class ImageRecordsTest : public ::testing::Test {
   }
   std::string Key(const ShrinkOptions& options = {}) const {
     const ImageFolder images = List();
-    return ImageRecords(images, options).key();
+    return ImageRecords(images, options, /*decode_all=*/false).key();
   }
   // Makes record 0 of `images`.
-  static absl::Status Make(const ImageFolder& images, absl::Status& invalid) {
-    const ImageRecords records(images, {});
+  static absl::Status Make(const ImageFolder& images, absl::Status& invalid,
+                           bool decode_all = false) {
+    const ImageRecords records(images, {}, decode_all);
     RecordMaker::Made made;
     const absl::Status status = records.NewMaker()->Make(0, made);
     invalid = made.invalid;
@@ -49,6 +50,18 @@ TEST_F(ImageRecordsTest, TheKeyCoversAllThatDecidesTheRecords) {
   EXPECT_NE(touched, key);
   fs::rename(folder_.File("a"), folder_.File("b"));
   EXPECT_NE(Key(), touched);
+}
+
+TEST_F(ImageRecordsTest, ATruncatedImageIsFoundIfAllAreDecoded) {
+  const std::string whole = SmallJpeg(64, 64);
+  folder_.Write("a/1.jpg", whole.substr(0, whole.size() - 40));
+  const ImageFolder images = List();
+  absl::Status invalid;
+  ASSERT_OK(Make(images, invalid));
+  EXPECT_OK(invalid);
+  ASSERT_OK(Make(images, invalid, /*decode_all=*/true));
+  EXPECT_THAT(invalid, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("JPEG: ")));
+  EXPECT_NE(ImageRecords(images, {}, /*decode_all=*/true).key(), Key());
 }
 
 TEST_F(ImageRecordsTest, AFileThatChangesIsAnErrorAndNotAnInvalidImage) {

@@ -108,7 +108,7 @@ absl::Status PackFolder(PackOptions options) {
   PENSTOCK_ASSIGN_OR_RETURN(const ImageFolder images, List(options));
   TellOthers(images);
   PENSTOCK_RETURN_IF_ERROR(CheckClasses(images, options));
-  const ImageRecords records(images, options.shrink);
+  const ImageRecords records(images, options.shrink, options.shards.skip_invalid);
   PENSTOCK_ASSIGN_OR_RETURN(
       const WrittenShards written, WriteWithProgress(records, options, "images", [&] {
         return WriteFileAtomically(ClassesPath(options), BytesOf(ClassNamesText(images.classes)));

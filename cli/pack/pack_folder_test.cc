@@ -243,7 +243,8 @@ TEST_F(PackFolderTest, ThreadsChangeNothing) {
   }
 }
 
-TEST_F(PackFolderTest, GoesOnAfterAnInvalidImageIsAllowed) {
+// Images of the finished shards were not decoded.
+TEST_F(PackFolderTest, StartsAnewIfInvalidImagesAreToBeLeftOut) {
   for (int i = 0; i < 20; ++i) Write(absl::StrCat("a/", 10 + i, ".jpg"), SmallJpeg(8, 8, 3, i));
   Write("a/22.jpg", "no image");
   const std::vector<std::string> options = {"--records-per-shard", "4", "--threads", "1"};
@@ -252,7 +253,7 @@ TEST_F(PackFolderTest, GoesOnAfterAnInvalidImageIsAllowed) {
       error_,
       HasSubstr("3 of 5 shards are finished; run the same command again to write the others"));
   ASSERT_EQ(Pack({"--records-per-shard", "4", "--threads", "1", "--skip-invalid"}), 0) << error_;
-  EXPECT_THAT(error_, HasSubstr("continuing an earlier run, which finished 3 shards"));
+  EXPECT_THAT(error_, HasSubstr("removed the finished shards of an earlier, stopped run"));
   EXPECT_EQ(Records().size(), 19u);
   EXPECT_FALSE(fs::exists(out() + "/.in.partial"));
 }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "records/format/example_walk.h"
 #include "records/image/image_decoder.h"
 
 namespace penstock {
@@ -15,6 +16,36 @@ std::vector<ImageFeature> DefaultImageFeatures(const FeatureSummary& features) {
   }
   return images;
 }
+
+namespace {
+
+constexpr absl::string_view kImageFilename = "image/filename";
+
+// Returns the name that the record stores for its image, or an empty string.
+absl::string_view StoredName(std::span<const uint8_t> payload) {
+  absl::string_view name;
+  FeatureLists lists;
+  const auto take = [&](const ExampleEntry& entry) {
+    if (entry.name != kImageFilename) return;
+    if (WalkFeature(entry.feature, nullptr, lists) != nullptr) return;
+    if (lists.type != FeatureType::kBytes || lists.lists.empty()) return;
+    WalkList(lists.lists[0], lists.type, nullptr, [&](std::span<const uint8_t> value) {
+      name = {reinterpret_cast<const char*>(value.data()), value.size()};
+    });
+  };
+  WalkEntries(payload, ExampleMap::kFeatures, nullptr, take);
+  return name;
+}
+
+// Adds the feature, and the name of the image's file if the record stores it.
+absl::Status WithName(const absl::Status& status, const std::string& feature,
+                      std::span<const uint8_t> payload) {
+  const absl::string_view name = StoredName(payload);
+  return Annotate(status, absl::StrCat("feature '", feature, "'",
+                                       name.empty() ? "" : absl::StrCat(" of ", name)));
+}
+
+}  // namespace
 
 absl::StatusOr<ImageCheck> ImageCheck::Create(std::vector<ImageFeature> features) {
   std::vector<FeatureUse> uses;
@@ -58,7 +89,7 @@ absl::Status ImageCheck::DecodeAll(std::span<const uint8_t> payload,
     for (const std::span<const uint8_t> image : found.runs) {
       const absl::StatusOr<DecodedImage> result = decoder_->Decode(image, features_[i].decode);
       if (!result.ok()) {
-        return Annotate(result.status(), absl::StrCat("feature '", features_[i].name, "'"));
+        return WithName(result.status(), features_[i].name, payload);
       }
       of_record_.counts.Add(result->notes);
       decoded(i, result->pixels);

@@ -27,6 +27,15 @@ TEST(ImageCheckTest, DecodesEachImageWhole) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("8 bytes that are no image")));
 }
 
+TEST(ImageCheckTest, NamesTheFileThatTheRecordNames) {
+  ASSERT_OK_AND_ASSIGN(ImageCheck check, ImageCheck::Create({{"image/encoded"}}));
+  const std::string record = Example(Entry("image/encoded", BytesKind(SmallImage(/*cut=*/100))) +
+                                     Entry("image/filename", BytesKind("cat/1.jpg")));
+  EXPECT_THAT(check.Check(BytesOf(record)),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       HasSubstr("feature 'image/encoded' of cat/1.jpg: JPEG: ")));
+}
+
 TEST(ImageCheckTest, OptionsSayWhatDecodes) {
   ImageFeature feature = {"image/encoded"};
   feature.decode.fill_truncated = true;
