@@ -23,7 +23,7 @@ endfunction()
 
 # The headers that programs may include (docs/reference/cpp_api.md), and those that these include.
 set(PENSTOCK_PUBLIC_HEADERS
-  base/dtype.h base/io/byte_source.h base/mutex.h base/process/environment.h base/span_sink.h
+  base/dtype.h base/duration_histogram.h base/io/byte_source.h base/mutex.h base/process/environment.h base/span_sink.h
   client/fetch/on_error.h client/loader/decode_spec.h client/loader/loader.h
   client/loader/packed_bit.h client/loader/packed_bits.h client/loader/ragged_tensor.h client/loader/slot_allocator.h
   client/loader/tensor_view.h client/penstock.h client/plan/cursor.h client/plan/plan_options.h

@@ -46,6 +46,7 @@ class PathsTest(TrainingTestCase):
             "penstock index": [self.data, "-o", self.folder / "data/new.pb"],
             "penstock inspect": [self.data],
             "penstock pack": [self.data, "-o", packed, "--from", "tfrecord"],
+            "penstock size": ["--rows-per-second", 1000, "--server-cpu", 1],
             "penstock stream": [self.manifest],
             "penstock top": ["--servers", self.reserve_address()],
             "penstock which": [self.manifest, "--step", 0],

@@ -232,7 +232,9 @@ void DrawBadData(Dice& dice, Scenario& scenario) {
   scenario.rank.controller.on_error = dice.Chance(0.5) ? OnError::kFail : OnError::kReplace;
   switch (dice.Between(0u, 4u)) {
     case 0:
+      // Another server that has it may still come, so the rank waits for the time-out.
       data.unreadable = absl::NotFoundError("the shard is missing");
+      scenario.rank.controller.server_timeout = absl::Seconds(30);
       break;
     case 1:
       data.unreadable = absl::InvalidArgumentError("the records do not fit the spec");

@@ -57,6 +57,10 @@ class Run {
           DeathsOfARank(model.servers.size()) * scenario.steps.world_size * absl::Seconds(1);
     }
     if (scenario.bad_data && scenario.bad_data->empty) model.patience += kSearch;
+    // A server that has what all others lack may still come.
+    if (scenario.bad_data && absl::IsNotFound(scenario.bad_data->unreadable)) {
+      model.patience += scenario.rank.controller.server_timeout;
+    }
     return model;
   }
 
