@@ -24,7 +24,7 @@ using ::testing::SizeIs;
 
 TEST_F(LimitsTest, ManifestsThatAreNotThereDoNotFillTheLog) {
   CapturedLog log;
-  StartServer({});
+  StartServer({.max_calls_per_host = 64});  // A call that has ended may count for a moment more.
   for (int i = 0; i < 30; ++i) {
     EXPECT_THAT(AskManifest(std::string(200, 'x')),
                 StatusIs(absl::StatusCode::kNotFound, HasSubstr("No such file")));

@@ -141,6 +141,11 @@ absl::StatusOr<std::vector<ZipMember>> ListZip(const ByteSource& archive) {
   for (std::span<const uint8_t> rest = bytes; members.size() < directory.entries;) {
     PENSTOCK_ASSIGN_OR_RETURN(ZipMember member, TakeEntry(archive, rest));
     members.push_back(std::move(member));
+    const bool more = rest.size() >= 4 && Number(rest, 0, 4) == kEntryMark;
+    if (more && members.size() == directory.entries) {
+      return Damaged(archive, absl::StrCat("damaged: its directory has more than the ",
+                                           directory.entries, " members of its end record"));
+    }
   }
   return members;
 }

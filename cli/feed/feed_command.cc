@@ -77,8 +77,7 @@ absl::Status Carry(feed::Request request, feed::FeedSession& session) {
       session.NoteWaiting(message.generation, message.value);
       return absl::OkStatus();
     case feed::ToFeed::kStats:
-      session.AnswerStats(message.generation, message.value == feed::kWithMetrics);
-      return absl::OkStatus();
+      return session.AnswerStats(message.generation, message.value == feed::kWithMetrics);
   }
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/byte_size.h"
 #include "base/process/start_thread.h"
 #include "base/status.h"
 #include "client/loader/incoming.h"
@@ -10,6 +11,12 @@
 #include "metrics/metrics_endpoint.h"
 
 namespace penstock::feed {
+namespace {
+
+// An answer has about 1 KiB, or 20 KiB with metrics, so a consumer that reads never comes near.
+constexpr size_t kMaxUnreadBytes = size_t{4} << 20;
+
+}  // namespace
 
 FeedSession::FeedSession(LoaderOptions options, size_t slot_bytes, FeedWriter& writer)
     : options_(std::move(options)), slot_bytes_(slot_bytes), writer_(writer) {}
@@ -153,10 +160,16 @@ void FeedSession::Collect(MetricFamilies& families) const {
   AddLoaderMetrics(stats(), tls.has_value() ? tls->cert_file : "", families);
 }
 
-void FeedSession::AnswerStats(uint32_t generation, bool with_metrics) {
+absl::Status FeedSession::AnswerStats(uint32_t generation, bool with_metrics) {
+  if (const size_t waiting = writer_.waiting_bytes(); waiting > kMaxUnreadBytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("STATS: ", FormatByteSize(waiting), " of answers are unread; the limit is ",
+                     FormatByteSize(kMaxUnreadBytes), "; read answers before asking again"));
+  }
   const std::string page =
       with_metrics ? MetricsPage([this](MetricFamilies& families) { Collect(families); }) : "";
   writer_.AddText(ToConsumer::kStats, generation, StatsText(stats(), page));
+  return absl::OkStatus();
 }
 
 }  // namespace penstock::feed

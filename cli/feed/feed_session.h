@@ -38,8 +38,9 @@ class FeedSession {
   // slot.
   absl::Status Release(uint32_t generation, uint64_t slot);
   void NoteWaiting(uint32_t generation, uint64_t step);
-  // Announces the loader's counters, and on request the page of its metrics.
-  void AnswerStats(uint32_t generation, bool with_metrics = false);
+  // Announces the loader's counters, and on request the page of its metrics. kResourceExhausted:
+  // the consumer has not read earlier answers.
+  absl::Status AnswerStats(uint32_t generation, bool with_metrics = false);
 
   // The loader's counters with the waits of the consumer. May be called from any thread. All begin
   // again at 0 with each generation.

@@ -114,6 +114,17 @@ class FeedSessionTest : public ::testing::Test {
   std::unique_ptr<FeedSession> session_;
 };
 
+TEST_F(FeedSessionTest, UnreadAnswersAreBounded) {
+  absl::Status status;
+  size_t answers = 0;
+  for (; status.ok() && answers < 1'000'000; ++answers) status = session_->AnswerStats(0);
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted,
+                               HasSubstr("of answers are unread; the limit is 4.0 MiB")));
+  // The thread holds what it is sending besides what waits.
+  EXPECT_LT(writer_->waiting_bytes(), size_t{5} << 20);
+  ASSERT_EQ(shutdown(sockets_.feed.get(), SHUT_RDWR), 0);  // Or the writer would wait for a reader.
+}
+
 TEST_F(FeedSessionTest, TheMemoryHoldsWhatAnEpochHolds) {
   Start(1);
   const LoaderOptions options = data_.Options();
@@ -206,7 +217,7 @@ TEST_F(FeedSessionTest, WaitsAreTheConsumersAlone) {
   Start(1);
   DigestOfTheRest(1);
   session_->NoteWaiting(1, 7);
-  session_->AnswerStats(1);
+  EXPECT_THAT(session_->AnswerStats(1), IsOk());
   const auto stats = nlohmann::json::parse(Next().text);
   EXPECT_GT(stats["rows"], 0);
   EXPECT_THAT(stats["servers"], SizeIs(1));
@@ -214,7 +225,7 @@ TEST_F(FeedSessionTest, WaitsAreTheConsumersAlone) {
 }
 
 TEST_F(FeedSessionTest, GivesItsMetricsOnRequest) {
-  session_->AnswerStats(0, /*with_metrics=*/true);
+  EXPECT_THAT(session_->AnswerStats(0, /*with_metrics=*/true), IsOk());
   const auto stats = nlohmann::json::parse(Next().text);
   EXPECT_THAT(stats["metrics"], HasSubstr("\npenstock_client_rows_total 0\n"));
   EXPECT_THAT(stats["metrics"], HasSubstr("\npenstock_client_batch_wait_seconds_count 0\n"));

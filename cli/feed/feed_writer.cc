@@ -54,6 +54,11 @@ void FeedWriter::Add(absl::string_view header, absl::string_view text) {
   changed_.NotifyOne();
 }
 
+size_t FeedWriter::waiting_bytes() {
+  MutexLock lock(&mutex_);
+  return waiting_.size();
+}
+
 bool FeedWriter::TakeAll(std::string& messages) {
   messages.clear();
   MutexLock lock(&mutex_);

@@ -27,6 +27,9 @@ class FeedWriter {
   void AddBatch(const BatchMessage& message);
   void AddText(ToConsumer kind, uint32_t generation, absl::string_view text);
 
+  // Number of bytes that are not being sent yet.
+  size_t waiting_bytes();
+
  private:
   explicit FeedWriter(int socket) : socket_(socket) {}
   void Run();

@@ -4,12 +4,28 @@
 #include <set>
 #include <span>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/bytes_of.h"
 #include "base/status.h"
 #include "base/text.h"
 
 namespace penstock {
+namespace {
+
+// Damage in the first bytes of a compressed file would make it pass for text.
+absl::Status CheckCompression(absl::string_view file, Compression found) {
+  for (const auto& [end, named] :
+       {std::pair(".gz", Compression::kGzip), std::pair(".zst", Compression::kZstd)}) {
+    if (!absl::EndsWith(file, end) || found == named) continue;
+    return absl::DataLossError(
+        absl::StrCat(file, ": does not begin like a ", CompressionName(named),
+                     " file: it is damaged, or its name should not end in ", end));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<InputRecords>> CsvRecords::Open(std::unique_ptr<ByteSource> source,
                                                                TableColumns& table) {
@@ -29,6 +45,7 @@ absl::StatusOr<std::unique_ptr<InputRecords>> CsvRecords::Open(std::unique_ptr<B
 absl::Status CsvRecords::ReadHeader() {
   const absl::StatusOr<bool> more = rows_.Next(names_);
   if (!more.ok()) return AtPlace(more.status(), source_.name(), Place());
+  PENSTOCK_RETURN_IF_ERROR(CheckCompression(source_.name(), stream_.compression()));
   if (!*more) {
     return absl::InvalidArgumentError(
         absl::StrCat(source_.name(), ": is empty; the first line names the columns"));

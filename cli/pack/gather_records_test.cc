@@ -1,5 +1,6 @@
 #include "cli/pack/gather_records.h"
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -112,8 +113,17 @@ TEST_F(GatherRecordsTest, TheKeyCoversFilesAndOptions) {
   options_.kind = "other";
   EXPECT_NE(KeyOf({a, b}), key);
   options_.kind = "";
+  options_.must_have = {"x"};
+  const std::string with_x = KeyOf({});
+  options_.must_have = {"y"};
+  EXPECT_NE(KeyOf({}), with_x);
+  options_.must_have = {};
+  const auto written = std::filesystem::last_write_time(b);
+  std::filesystem::last_write_time(b, written + std::chrono::seconds(1));
+  EXPECT_NE(KeyOf({a, b}), key) << "another file of the same size";
   folder_.Write("b", "....");
-  EXPECT_NE(KeyOf({a, b}), key);
+  std::filesystem::last_write_time(b, written);
+  EXPECT_NE(KeyOf({a, b}), key) << "another size at the same time";
 }
 
 TEST_F(GatherRecordsTest, ARunGoesOnWithWhatAnotherHasWritten) {

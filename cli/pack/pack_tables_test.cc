@@ -318,6 +318,26 @@ TEST_F(PackArraysTest, TheNumberOfArraysIsBounded) {
   EXPECT_THAT(Records(), ElementsAre("1000=1 0=1 ", "1000=2 0=2 "));
 }
 
+// Without --columns, a file decides about its own columns even if it is damaged.
+TEST_F(PackArraysTest, DamageChangesNoColumns) {
+  const std::string gzip = Packed(Compression::kGzip, "id\n1\n2\n");
+  const std::string npz = folder_.Read(fs::path(WriteNpz("b.npz")).filename());
+  const struct {
+    const char *from, *name;
+    std::string bytes;
+  } cases[] = {{"csv", "a.csv.gz", gzip}, {"npz", "a.npz", npz}};
+  for (const auto& c : cases) {
+    ASSERT_EQ(Pack(c.from, {folder_.Write(c.name, c.bytes)}), 0) << error_;
+    const std::vector<std::string> whole = Records();
+    for (size_t at = 0; at < c.bytes.size(); ++at) {
+      std::string damaged = c.bytes;
+      damaged[at] = static_cast<char>(damaged[at] ^ 1 << at % 2);
+      if (Pack(c.from, {folder_.Write(c.name, damaged)}, {"--skip-invalid"}) != 0) continue;
+      EXPECT_EQ(Records(), whole) << c.name << ", byte " << at;
+    }
+  }
+}
+
 TEST_F(PackArraysTest, ExitsWithTwoOnWrongFlags) {
   const std::string x = WriteNpy("x.npy", {1, 2, 3});
   EXPECT_EQ(Pack("tfrecord", {x}, {"--columns", "x"}), 2);

@@ -1,5 +1,6 @@
 #include "cli/pack/write_shards.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/bytes_of.h"
+#include "base/io/unique_fd.h"
 #include "cli/pack/shard_staging.h"
 #include "cli/terminal/interrupt.h"
 #include "gmock/gmock.h"
@@ -296,6 +298,18 @@ TEST_F(WriteShardsTest, TwoRunsDoNotWriteTheSameShards) {
                     return absl::OkStatus();
                   }}));
   EXPECT_THAT(second, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("another run")));
+}
+
+// The other run ended between the opening and the locking of its key file, which is then gone.
+TEST_F(WriteShardsTest, AKeyFileThatIsRemovedIsNoLock) {
+  const std::string file = folder_.Write("removed", "");
+  const UniqueFd fd(::open(file.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(fd.valid());
+  fs::remove(file);
+  fs::create_directories(options_.folder + "/.a.partial");
+  fs::create_symlink(absl::StrCat("/proc/self/fd/", fd.get()), options_.folder + "/.a.partial/key");
+  EXPECT_THAT(Write(TextSource(30)),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("another run")));
 }
 
 TEST_F(WriteShardsTest, OldShardsStayUntilTheNewOnesAreFinished) {

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -8,6 +9,7 @@
 #include "trainer/app/commands.h"
 #include "trainer/app/predict_images.h"
 #include "trainer/app/predict_records.h"
+#include "trainer/app/restore.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/model/initialize.h"
 
@@ -79,6 +81,37 @@ class PredictImagesTest : public testing::Test {
       folder_.Write("a.png", std::string(std::begin(kPixel), std::end(kPixel)));
   CheckpointInfo info_;
 };
+
+TEST_F(PredictImagesTest, WeightsThatAreNotFiniteAreRefused) {
+  const ParameterTable table = ParameterTable::For(info_.model);
+  TrainState state(table.arena_size());
+  state.parameters[7] = std::numeric_limits<float>::quiet_NaN();
+  state.parameters[8] = std::numeric_limits<float>::infinity();
+  ASSERT_OK(SaveCheckpoint(checkpoint_, info_, table, state));
+  EXPECT_THAT(PredictImages(checkpoint_, {image_}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("a.ckpt: 2 of ")));
+  EXPECT_OK(LoadCheckpoint(checkpoint_).status());
+}
+
+TEST(FindCheckpointTest, AutoPassesOverLinksWithoutAFile) {
+  TempFolder folder;
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder checkpoints,
+                       CheckpointFolder::Open(folder.path(), 3));
+  CheckpointInfo info;
+  info.model = ModelConfig::Named("vit").value();
+  info.model.head = {8};
+  info.model.classes = 7;
+  info.step = 1;
+  const ParameterTable table = ParameterTable::For(info.model);
+  TrainState state(table.arena_size());
+  state.step = 1;
+  ASSERT_OK(checkpoints.Save(info, table, state));
+  std::filesystem::create_symlink("nowhere", folder.File("step-000000002.ckpt"));
+  std::filesystem::create_symlink("step-000000003.ckpt", folder.File("step-000000003.ckpt"));
+  ASSERT_OK_AND_ASSIGN(const auto found, FindCheckpoint("auto", &checkpoints));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->checkpoint.info.step, 1u);
+}
 
 TEST_F(PredictImagesTest, ThoseOfACheckpointWithoutNamesAreNumbers) {
   ASSERT_OK(Save());

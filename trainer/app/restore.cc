@@ -1,7 +1,10 @@
 #include "trainer/app/restore.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -11,6 +14,7 @@
 #include "base/flags/path_flags.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "trainer/checkpoint/same_bits.h"
 
 namespace penstock {
@@ -28,6 +32,30 @@ absl::Status CheckNoBestAlone(const CheckpointFolder& folder) {
       folder.best_path()));
 }
 
+// Like LoadCheckpoint(), but a link without a file behind it counts as a damaged checkpoint.
+absl::StatusOr<Checkpoint> LoadListed(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status found = std::filesystem::status(path, error);
+  const bool loop = error == std::errc::too_many_symbolic_link_levels;
+  if (loop || found.type() == std::filesystem::file_type::not_found) {
+    return absl::DataLossError(absl::StrCat(
+        path, ": is a link ", loop ? "in a loop of links" : "to a file that does not exist",
+        "; remove or correct it"));
+  }
+  return LoadCheckpoint(path);
+}
+
+// A diverged training may have left such weights.
+absl::Status CheckFinite(const std::vector<float>& weights) {
+  const auto finite = [](float weight) { return std::isfinite(weight); };
+  const auto count = weights.size() - static_cast<size_t>(std::ranges::count_if(weights, finite));
+  if (count == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(Grouped(count), " of ", Grouped(weights.size()),
+                   " weights are NaN or infinite, so its predictions mean nothing; give an earlier "
+                   "checkpoint"));
+}
+
 absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder& folder) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, folder.List());
   if (paths.empty()) {
@@ -36,7 +64,7 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder
   }
   absl::Status damaged;
   for (size_t i = paths.size(); i-- > 0;) {
-    absl::StatusOr<Checkpoint> loaded = LoadCheckpoint(paths[i]);
+    absl::StatusOr<Checkpoint> loaded = LoadListed(paths[i]);
     if (loaded.ok()) return FoundCheckpoint{paths[i], *std::move(loaded)};
     // kInvalidArgument: not a checkpoint at all, because its first bytes are damaged.
     if (!absl::IsDataLoss(loaded.status()) && !absl::IsInvalidArgument(loaded.status())) {
@@ -94,7 +122,9 @@ absl::StatusOr<Checkpoint> LoadNamedCheckpoint(const std::string& path) {
   PENSTOCK_RETURN_IF_ERROR(
       CheckExists("--checkpoint", path,
                   "give a checkpoint, such as best.ckpt of a training's --checkpoint-dir"));
-  return LoadCheckpoint(path);
+  PENSTOCK_ASSIGN_OR_RETURN(Checkpoint checkpoint, LoadCheckpoint(path));
+  PENSTOCK_RETURN_IF_ERROR(Annotate(CheckFinite(checkpoint.state.parameters), path));
+  return checkpoint;
 }
 
 bool KnowsGemmPlan(const CheckpointInfo& then, const BackendDescription& now) {

@@ -180,21 +180,5 @@ TEST(InitializeTest, FollowsEachDistribution) {
   EXPECT_EQ(deviation("blocks.0.norm1.bias"), 0);
 }
 
-// The expected numbers are computed from the definition of SplitMix64: value 0 or 1 of the key that
-// seed, tag and number of the parameter give, as a share of the bound.
-TEST(InitializeTest, EachParameterHasAKeyOfItsOwn) {
-  const ParameterTable table = TableOf("tiny");
-  const std::vector<float> arena = Initialized(table, 7);
-  const auto share = [&](absl::string_view name, size_t i) {
-    const Parameter& p = table.at(name);
-    return arena[p.offset + i] * std::sqrt(static_cast<float>(p.fan_in));
-  };
-  EXPECT_FLOAT_EQ(share("embed.weight", 0), 0.972931060720281f);
-  EXPECT_FLOAT_EQ(share("embed.weight", 1), 0.9154108731199946f);
-  EXPECT_FLOAT_EQ(share("embed.bias", 0), -0.6596825510335411f);
-  EXPECT_FLOAT_EQ(share("blocks.0.qkv.weight", 0), 0.3984024028383417f);
-  EXPECT_FLOAT_EQ(share("blocks.0.qkv.weight", 1), 0.8245165998108337f);
-}
-
 }  // namespace
 }  // namespace penstock
