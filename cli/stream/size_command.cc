@@ -39,6 +39,7 @@ absl::StatusOr<double> RowBytes(const SizeFlags& flags) {
 }
 
 absl::Status Size(const SizeFlags& flags) {
+  PENSTOCK_RETURN_IF_ERROR(CheckJsonFlag(flags.json));
   FleetNeed need = flags.need;
   PENSTOCK_ASSIGN_OR_RETURN(need.record_bytes, SizeOf("--record-bytes", flags.record_bytes, 0));
   PENSTOCK_ASSIGN_OR_RETURN(need.chunk_bytes, SizeOf("--chunk-size", flags.chunk_bytes, 1));

@@ -132,14 +132,24 @@ class Feed:
             raise FeedError(f"{path} cannot be started: {error.strerror}") from error
 
     def send(self, data: bytes, fd: int | None = None) -> None:
-        """Sends `data`; waits if there is no room. FeedError: the feed has ended."""
+        """Sends `data`; waits if there is no room.
+
+        FeedError: the feed has ended, and all that it said has been received. If it has ended
+        otherwise, receive() will tell so.
+        """
         rights = [] if fd is None else [_rights(fd)]
         try:
             while data:
                 sent = self.socket.sendmsg([data], rights, socket.MSG_NOSIGNAL)
                 data, rights = data[sent:], []
         except OSError:
-            raise self.death() from None
+            if not self._has_unread():
+                raise self.death() from None
+
+    def _has_unread(self) -> bool:
+        with contextlib.suppress(OSError):
+            return bool(self.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        return False
 
     def receive(self) -> bytes:
         """Returns what has arrived; b"" if nothing has. FeedError: the feed has ended."""
