@@ -377,8 +377,8 @@ class TakeImagesTest : public TakeRowsTest {
     while (all < uint64_t{60'000} * kNanosecondsOfMs) {
       Job job = TakeOne();
       const bool decodes = job.session != &light;
-      const uint64_t took =
-          decodes ? job.rows * image_ms * kNanosecondsOfMs : job.bytes() * 18 / 100;
+      const uint64_t took = decodes ? job.rows * image_ms * kNanosecondsOfMs
+                                    : job.bytes() * 2 / 25;  // As CostOfTime() has it.
       if (decodes && measured) job.nanoseconds = took;
       Turns::Settle(job);
       all += took;
