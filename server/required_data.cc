@@ -9,19 +9,16 @@
 #include "absl/strings/str_cat.h"
 #include "base/process/start_thread.h"
 #include "base/status.h"
+#include "records/dataset/list_shards.h"
 #include "records/dataset/manifest.h"
 #include "server/log.h"
 
 namespace penstock {
 namespace {
 
-constexpr absl::string_view kManifestOfFolder = "manifest.pb";
-
 absl::StatusOr<Manifest> ReadManifest(const Root& root, const std::string& path) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> file, root.OpenFile(path));
-  std::vector<uint8_t> bytes(file->size());
-  PENSTOCK_RETURN_IF_ERROR(file->ReadAt(0, bytes));
-  PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Parse(bytes));
+  PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Read(*file));
   manifest.MoveInto(absl::string_view(path).substr(0, path.rfind('/') + 1));
   return manifest;
 }
@@ -48,9 +45,7 @@ absl::StatusOr<std::string> RequiredManifestPath(absl::string_view name) {
     return absl::InvalidArgumentError(absl::StrCat(
         "'", name, "' is absolute; give the path of the manifest beneath --data-root"));
   }
-  const bool folder = name.empty() || name == "." || absl::EndsWith(name, "/");
-  if (name == ".") name = "";
-  return absl::StrCat(name, folder ? kManifestOfFolder : "");
+  return ServedManifestPath(name == "." ? "" : name);
 }
 
 absl::Status CheckRequiredData(const Root& root, const std::string& path) {

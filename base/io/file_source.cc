@@ -51,4 +51,11 @@ absl::Status FileSource::ReadAt(uint64_t offset, std::span<uint8_t> out) const {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<uint8_t>> ReadWholeFile(const std::string& path) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));
+  std::vector<uint8_t> bytes(source->size());
+  PENSTOCK_RETURN_IF_ERROR(source->ReadAt(0, bytes));
+  return bytes;
+}
+
 }  // namespace penstock

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/io/byte_source.h"
@@ -44,6 +45,9 @@ class FileSource : public ByteSource {
   const std::string name_;
   const FileIdentity identity_;
 };
+
+// Reads a regular file as it is when it is opened. Errors are those of Open() and ReadAt().
+absl::StatusOr<std::vector<uint8_t>> ReadWholeFile(const std::string& path);
 
 }  // namespace penstock
 

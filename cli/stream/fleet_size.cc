@@ -9,6 +9,7 @@
 #include "base/byte_size.h"
 #include "base/json_text.h"
 #include "base/text.h"
+#include "client/fetch/fetch_controller.h"
 
 namespace penstock {
 namespace {
@@ -39,7 +40,8 @@ FleetSize SizeFleet(const FleetNeed& need) {
   size.window_bytes = 2 * need.lanes * need.window_chunks * need.chunk_bytes / needed;
   size.data_bytes = need.records * need.record_bytes;
   size.epoch_seconds = need.records / need.rows_per_second;
-  size.round_trip_s = kBytesUnderWay / size.network_of_rank;
+  size.round_trip_s =
+      static_cast<double>(FetchOptions().max_outstanding_bytes) / size.network_of_rank;
   return size;
 }
 

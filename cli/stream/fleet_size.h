@@ -39,8 +39,6 @@ struct FleetSize {
 inline constexpr double kBusyShare = 0.6;
 // CPU seconds that TLS takes per 10^9 bytes, on the servers' side.
 inline constexpr double kTlsServerCpuPerGb = 0.75;
-// Bytes that one rank has under way at most.
-inline constexpr double kBytesUnderWay = 32 << 20;
 
 FleetSize SizeFleet(const FleetNeed& need);
 

@@ -20,9 +20,7 @@ namespace {
 
 // The path beneath the servers' root.
 std::string PathOf(absl::string_view name) {
-  const absl::string_view path = absl::StripPrefix(name, kServedPrefix);
-  const bool folder = path.empty() || absl::EndsWith(path, "/");
-  return absl::StrCat(path, folder ? kManifestName : "");
+  return ServedManifestPath(absl::StripPrefix(name, kServedPrefix));
 }
 
 }  // namespace

@@ -29,13 +29,6 @@ std::string JournalPath(const std::string& manifest_path) {
   return absl::StrCat(FolderOfFile(manifest_path), "/.", name, ".partial");
 }
 
-absl::StatusOr<std::vector<uint8_t>> ReadAll(const std::string& path) {
-  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(path));
-  std::vector<uint8_t> bytes(source->size());
-  PENSTOCK_RETURN_IF_ERROR(source->ReadAt(0, bytes));
-  return bytes;
-}
-
 // Says why the file beside the manifest cannot be created, and what to do if the folder is
 // read-only.
 absl::Status CannotOpen(int error_number, const std::string& path) {
@@ -82,7 +75,7 @@ absl::StatusOr<IndexJournal> IndexJournal::Open(const std::string& manifest_path
 }
 
 absl::Status IndexJournal::Begin(std::span<const std::string> keys) {
-  PENSTOCK_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadAll(path_));
+  PENSTOCK_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadWholeFile(path_));
   const auto [end, last_key] = Take(bytes, keys);
   if (::ftruncate(fd_.get(), static_cast<off_t>(end)) != 0) return ErrnoToStatus(errno, path_);
   return last_key == keys[0] ? absl::OkStatus() : AppendRecord(keys[0]);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <memory>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -48,9 +47,7 @@ absl::StatusOr<std::string> KeepManifest(const std::string& path, uint64_t conte
   std::string kept = KeptManifestPath(path, content_fingerprint);
   std::error_code ignored;
   if (fs::exists(kept, ignored)) return kept;
-  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));
-  std::vector<uint8_t> bytes(source->size());
-  PENSTOCK_RETURN_IF_ERROR(source->ReadAt(0, bytes));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadWholeFile(path));
   PENSTOCK_RETURN_IF_ERROR(WriteFileAtomically(kept, bytes));
   return kept;
 }
@@ -61,9 +58,9 @@ std::vector<std::string> ListKeptManifests(const std::string& path) {
   std::vector<std::pair<fs::file_time_type, std::string>> kept;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (!IsKeptName(it->path().filename().string(), manifest.filename().string())) continue;
-    std::error_code ignored;
     const std::string name = it->path().filename().string();
+    if (!IsKeptName(name, manifest.filename().string())) continue;
+    std::error_code ignored;
     kept.emplace_back(it->last_write_time(ignored), manifest.parent_path() / name);
   }
   std::sort(kept.rbegin(), kept.rend());

@@ -132,6 +132,11 @@ absl::Status CheckDistinct(const std::vector<std::string>& paths, const ListOpti
 
 }  // namespace
 
+std::string ServedManifestPath(absl::string_view path) {
+  const bool folder = path.empty() || absl::EndsWith(path, "/");
+  return absl::StrCat(path, folder ? kManifestName : "");
+}
+
 bool LeadsToItself(const std::string& path) {
   std::error_code error;
   const fs::path place = fs::canonical(path, error);

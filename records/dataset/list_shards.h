@@ -15,6 +15,10 @@ namespace penstock {
 // The name of the manifest in a folder. A file of this name is no shard.
 inline constexpr char kManifestName[] = "manifest.pb";
 
+// Returns the path of the manifest that a path on servers means. If it is empty or ends in "/",
+// that is the one of a folder.
+std::string ServedManifestPath(absl::string_view path);
+
 // Any of the functions may be empty.
 struct ListOptions {
   // Which files in folders are shards: a pattern of fnmatch(3) for their names, such as "*.bin". If

@@ -99,6 +99,9 @@ class Manifest {
   // kDataLoss: it is truncated or damaged.
   // kFailedPrecondition: it was written by a newer version.
   static absl::StatusOr<Manifest> Load(const std::string& path);
+  // Reads the manifest that `source` holds. Reads only the header of what is no manifest.
+  // base_dir() is empty. Errors are those of Load().
+  static absl::StatusOr<Manifest> Read(const ByteSource& source);
   // Parses the bytes of a file; base_dir() is empty. Errors are those of Load().
   static absl::StatusOr<Manifest> Parse(std::span<const uint8_t> bytes);
 

@@ -358,17 +358,23 @@ absl::StatusOr<bool> IsManifestFile(const ByteSource& source) {
   return std::memcmp(head.data(), kMagic.data(), head.size()) == 0;
 }
 
-absl::StatusOr<Manifest> Manifest::Load(const std::string& path) {
-  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(path));
+absl::StatusOr<Manifest> Manifest::Read(const ByteSource& source) {
   // First reads only what is needed to report another kind of file, such as a shard, or a wrong
   // size.
-  std::vector<uint8_t> bytes(std::min<uint64_t>(source->size(), sizeof(Header)));
-  PENSTOCK_RETURN_IF_ERROR(source->ReadAt(0, bytes));
-  PENSTOCK_RETURN_IF_ERROR(Annotate(OpenHeader(bytes, source->size()).status(), path));
-  bytes.resize(source->size());
-  PENSTOCK_RETURN_IF_ERROR(source->ReadAt(0, bytes));
+  std::vector<uint8_t> bytes(std::min<uint64_t>(source.size(), sizeof(Header)));
+  PENSTOCK_RETURN_IF_ERROR(source.ReadAt(0, bytes));
+  PENSTOCK_RETURN_IF_ERROR(Annotate(OpenHeader(bytes, source.size()).status(), source.name()));
+  bytes.resize(source.size());
+  PENSTOCK_RETURN_IF_ERROR(source.ReadAt(0, bytes));
   absl::StatusOr<Manifest> manifest = Parse(bytes);
-  if (!manifest.ok()) return Annotate(manifest.status(), path);
+  if (!manifest.ok()) return Annotate(manifest.status(), source.name());
+  return manifest;
+}
+
+absl::StatusOr<Manifest> Manifest::Load(const std::string& path) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(path));
+  absl::StatusOr<Manifest> manifest = Read(*source);
+  if (!manifest.ok()) return manifest;
   const size_t slash = path.rfind('/');
   manifest->set_base_dir(slash == std::string::npos ? "."
                                                     : path.substr(0, std::max<size_t>(slash, 1)));
