@@ -160,7 +160,7 @@ TEST_F(LimitsTest, AStreamWhoseRequestsWaitForAThreadHearsOfItWhileThreadsWork) 
   decoding = false;
   for (const uint64_t begin = looks; looks < begin + 4;) absl::SleepFor(absl::Milliseconds(10));
   stream->WritesDone();
-  // What was said before the threads got stuck is all that comes.
+  // Only what the server said before its threads got stuck still comes.
   int more = 0;
   while (stream->Read(&said)) ++more;
   EXPECT_LE(more, 2);

@@ -62,8 +62,8 @@ class Connections {
   void CloseAll();
   bool all_closed() const { return closed_; }
 
-  // The user is told once that a server stays away, and once that it is back. Of a server that
-  // refuses, the user is told again at intervals.
+  // The user is told once that a server stays away, and once that it is back. The user is
+  // told again at intervals that a server refuses.
   void NoteAway(ServerEntry& server);
   void NoteBack(ServerEntry& server);
   // The server reports that requests wait: for a thread if `working`, otherwise for its memory. It

@@ -19,7 +19,7 @@
 
 namespace penstock {
 
-// What a survey of a shard's records found about one feature.
+// Counts of one feature over the records of a shard.
 struct SurveyedFeature {
   uint32_t index = 0;  // Index into the manifest's features, which have the name and the type.
   uint64_t records = 0;

@@ -269,7 +269,7 @@ TEST_F(ConnectionGuardTest, WhileMemoryGrowsThoseThatSendMostAreReset) {
   EXPECT_TRUE(Say(good, 1));
 }
 
-// What a connection that is gone has sent decides about no other.
+// The blame of a closed connection does not pass to the others.
 TEST_F(ConnectionGuardTest, BlameLeavesWithItsConnection) {
   for (const bool cut : {true, false}) {
     Start({.stranger_bytes = 1 << 20, .strangers = 9, .strangers_of_host = 9, .penalty = {}});

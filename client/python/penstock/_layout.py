@@ -170,7 +170,7 @@ def _converter(spec: TensorSpec, output: str) -> Finish | None:
 
 
 def check_for_jax(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Returns the array if JAX keeps its values. Without jax_enable_x64, JAX has 32 bits for each.
+    """Returns the array if JAX keeps its values: it has 32 bits for each without jax_enable_x64.
 
     Errors:
         InvalidArgumentError: an integer does not fit 32 bits, which JAX would cut off.
